@@ -1,6 +1,6 @@
 """Writes reports into folders: the whole report of a run, or the part of it that a published folder keeps."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from reports.document import Report
@@ -27,8 +27,8 @@ PREDICTIONS = "predictions"
 """The folder of tables that a report does not have: one row per example."""
 
 
-def write_report(report: Report, folder: Path) -> None:
-    """Write the whole report atomically, file by file.
+def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
+    """Write the whole report atomically, file by file, and return the files of its formats.
 
     `figures/` gets each figure as SVG and PDF with its numbers, `tables/` every table as CSV; files of an earlier
     report in these folders are removed. Raises MachineError if a file cannot be written.
@@ -46,7 +46,8 @@ def write_report(report: Report, folder: Path) -> None:
     others = tuple(name for name in REPORT_FILES.values() if name != html)
     with disk_refusals(folder):
         links = links_beside(folder, others)  # last, because only existing files are linked
-        put(folder / html, page(report, drawings(report), links).encode())
+        written = put(folder / html, page(report, drawings(report), links).encode())
+    return written, *(folder / name for name in others)
 
 
 def write_predictions(folder: Path, tables: Mapping[str, Table]) -> tuple[Path, ...]:
@@ -71,6 +72,17 @@ def published_files(report: Report) -> dict[str, bytes]:
         DECLARATION: report.declaration.encode(),
         **{path: svg_document(picture.svg).encode() for path, picture in figures.items()},
     }
+
+
+def files_to_attach(files: Sequence[Path], scratch: Path) -> tuple[Path, ...]:
+    """Return the files for use outside the folder; pages are replaced by copies without links to files."""
+    from reports.formats import html, markdown
+
+    without = {REPORT_FILES["html"]: html.without_files, REPORT_FILES["markdown"]: markdown.without_figures}
+    for path in files:
+        if path.name in without:
+            (scratch / path.name).write_text(without[path.name](path.read_text("utf-8")), "utf-8")
+    return tuple(scratch / path.name if path.name in without else path for path in files)
 
 
 def differing_files(folder: Path, files: Mapping[str, bytes], leave: Collection[str] = ()) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from reports.grid import Grid
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+FILES = re.compile(r'<li><a href="#files">Files</a></li>\n|<section id="files">\n.*?</section>\n', re.DOTALL)
 VERDICTS = ("effects", "claims", "orderings")
 """Grids that the page shows below its first table and figure; all others are folded."""
 LONG_TEXT = 36
@@ -115,6 +116,11 @@ def page(report: Report, shown: Iterable[Drawing], files: Sequence[LinkGroup] = 
         )
         + "\n"
     )
+
+
+def without_files(text: str) -> str:
+    """Return a page without its links to files, for use outside its folder."""
+    return FILES.sub("", text)  # safe: the template escapes all text, so that no text contains these elements
 
 
 def _anchored(grids: Iterable[Grid]) -> Iterator[tuple[str, Grid]]:

@@ -10,6 +10,7 @@ from reports.grid import Cell, Column, Grid, aligned
 from reports.sanitise import printable
 
 ESCAPED = re.compile(r"([\\`*_\[\]<>|~#$!&])")
+SHOWN_FIGURE = re.compile(r"## [^\n]*\n\n!\[[^\n]*\n\n")
 
 
 def render(report: Report) -> str:
@@ -20,6 +21,11 @@ def render(report: Report) -> str:
 def page(report: Report, figures: Sequence[tuple[str, str]]) -> str:
     """Return the complete report with figures after its first table: title and path of each image file."""
     return "\n\n".join(_blocks(report, figures)) + "\n"
+
+
+def without_figures(text: str) -> str:
+    """Return a page without its figures, for use outside its folder."""
+    return SHOWN_FIGURE.sub("", text)  # safe: all text is escaped, so that no other line begins an image
 
 
 def _blocks(report: Report, figures: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -1,48 +1,89 @@
 """Curves and final values of trials and arms, as points of MLflow metrics.
 
 MLflow's comparisons open with the metric sent first, or the first by name: a loss is the first of both.
-The names are `final/…`, `further/…`, `held_out_loss_by_tokens`, `probe_score_by_tokens`, `size/…`, `task/…` and
-`train_loss_by_tokens`, with `/TERM` for a term of that loss; the step of a curve is a count of tokens. Values have
-all digits of the ledger.
+The names are `delta/…`, `final/…`, `further/…`, `held_out_loss_by_tokens`, `last_rung/…`, `probe_score_by_tokens`,
+`size/…`, `task/…` and `train_loss_by_tokens`, with `/TERM` for a term of that loss; the step of a curve is a count of
+tokens. Values have all digits of the ledger.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from statistics import fmean, stdev
 from typing import TypeVar
 
 from runners.tracking.mirrored_run import Point
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.analysis.effects import difference_of
 from steeplechase.configuration import metrics
-from steeplechase.configuration.stage_label import PRETRAIN, PROBE, fine_tuning_cells, pretraining_marks
+from steeplechase.configuration.measurements import ATTENTION
+from steeplechase.configuration.stage_label import PRETRAIN, PROBE, TASK_STAGES, fine_tuning_cells, pretraining_marks
 from steeplechase.ledger.metrics import values_of_trial
-from steeplechase.ledger.records import Record, with_results
+from steeplechase.ledger.records import Record, TrialStatus, with_results
+from steeplechase.ledger.selected_settings import chosen_records
 from steeplechase.ledger.snapshot import Snapshot
-from steeplechase.ledger.stage_results import Curve, FineTuneResult, Pretraining, finite, finite_points
+from steeplechase.ledger.stage_results import (
+    Curve,
+    FineTuneResult,
+    Pretraining,
+    PretrainResult,
+    Real,
+    finite,
+    finite_points,
+)
 from steeplechase.ledger.task_standing import task_standings, tasks_in_score
 from steeplechase.ledger.trial_history import TrialHistory
 
-HELD_OUT_LOSS = f"final/{metrics.HELD_OUT_LOSS}"
+HELD_OUT_LOSS, SCORE = "final/held_out_loss", "final/score"
+DELTAS = {HELD_OUT_LOSS: "delta/held_out_loss", SCORE: "delta/score"}
+HELD_OUT_CURVE, TRAIN_CURVE = "held_out_loss_by_tokens", "train_loss_by_tokens"
 CURVES: Mapping[str, Callable[[Pretraining], Curve]] = {
-    "held_out_loss_by_tokens": lambda result: result.held_out_curve,
-    "train_loss_by_tokens": lambda result: result.train_curve,
+    HELD_OUT_CURVE: lambda result: result.held_out_curve,
+    TRAIN_CURVE: lambda result: result.train_curve,
 }
 AUDIT = "audit/"
 """Prefix of curves from the audit of the hurdles, which trains stopped trials to the end."""
 PROBE_CURVE = "probe_score_by_tokens"
+LAST_RUNG = ("last_rung/held_out_loss", "last_rung/tokens", "last_rung/probe_score")
+"""Of stopped trials and arms, which have no final values."""
 LONGEST_CURVE_POINTS = 200  # per trial and curve; more than a screen resolves
 
 Item = TypeVar("Item")
 
 
-def scored_tasks(snapshot: Snapshot) -> tuple[str, ...]:
-    """Return the tasks whose mean is the score, by the rule of the reports.
+@dataclass(frozen=True)
+class FinalValue:
+    """A final value of a trial, and the latest record that it depends on."""
 
-    None before all trials have ended or a limit has ended the run: whether a task counts depends on all arms.
-    """
+    value: float
+    sequence: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """The tasks whose mean is the score, by the rule of the reports."""
+
+    tasks: tuple[str, ...] = ()
+    """None before all trials have ended or a limit has ended the run: whether a task counts depends on all arms."""
+    sequence: int = 0
+    """Above every record, since the score depends on all of them."""
+    description: str = ""
+    """The tasks in the score, and those left out with the references that they do not exceed."""
+
+
+def score_of(snapshot: Snapshot) -> Score:
+    """Return the tasks that are in the score of a study."""
     tasks = tasks_of(snapshot.labels)
     if not tasks or not (snapshot.over or snapshot.stopped_by_limit):
-        return ()
-    return tasks_in_score(tasks, task_standings(snapshot, tasks, _primary_metric_in(snapshot.histories)))
+        return Score()
+    found = task_standings(snapshot, tasks, _primary_metric_in(snapshot.histories))
+    scored = tasks_in_score(tasks, found)
+    left_out = [f"{task} (not above {', '.join(found[task].missed)})" for task in tasks if task not in scored]
+    description = ", ".join(scored) or "none"
+    if left_out:
+        description = f"{description}; left out: {', '.join(left_out)}"
+    records = [record for history in snapshot.every_history for record in (*history.records, *history.audit)]
+    return Score(scored, 1 + max((record.sequence for record in records), default=0), description)
 
 
 def thinned(points: Sequence[Item], limit: int) -> tuple[Item, ...]:
@@ -75,19 +116,27 @@ def _curves_of(records: Iterable[Record]) -> dict[str, Callable[[Pretraining], C
     """Return every curve that the records have by its name: the losses, and the terms of the training loss."""
     results = (record.result for record in records if isinstance(record.result, Pretraining))
     terms = dict.fromkeys(name for result in results for name in result.term_curves)
-    return {**CURVES, **{f"train_loss_by_tokens/{name}": partial(_term_curve, name) for name in terms}}
+    return {**CURVES, **{f"{TRAIN_CURVE}/{name}": partial(_term_curve, name) for name in terms}}
 
 
 def _term_curve(name: str, result: Pretraining) -> Curve:
     return result.term_curves.get(name, ())
 
 
-def final_values(history: TrialHistory, labels: tuple[str, ...], scored: tuple[str, ...]) -> dict[str, float]:
-    """Return the final values of the trial, as in reports: means over fine-tuning seeds."""
+def final_values(history: TrialHistory, labels: tuple[str, ...], score: Score) -> dict[str, FinalValue]:
+    """Return the final values of the trial, as in reports: means over fine-tuning seeds.
+
+    A value exists once all records that it depends on exist, and never changes later, except for the score: further
+    trials may change the tasks that are in it.
+    """
     tasks, primary = tasks_of(labels), _primary_metric_in([history])
-    found = values_of_trial(history, labels, tasks, primary, scored)
-    means = {_key(metric, tasks, primary): finite(fmean(values)) for metric, values in found}
-    return {key: value for key, value in means.items() if value is not None}
+    by_key = {}
+    for metric, values in values_of_trial(history, labels, tasks, primary, score.tasks):
+        value = finite(fmean(values))
+        if value is not None:
+            latest = score.sequence if metric == metrics.SCORE else _sequence(history, labels, metric)
+            by_key[_key(metric, tasks, primary)] = FinalValue(value, latest)
+    return by_key
 
 
 def tasks_of(labels: Iterable[str]) -> tuple[str, ...]:
@@ -95,14 +144,63 @@ def tasks_of(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({cell.task for cell in fine_tuning_cells(labels) if cell.task is not None}))
 
 
-def arm_values(trials: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, float]]:
-    """Yield mean, n and sample standard deviation over the trials of an arm that have the value."""
+def arm_values(trials: Sequence[Mapping[str, FinalValue]]) -> Iterator[tuple[str, FinalValue]]:
+    """Yield mean, sample standard deviation and n over the trials of an arm that have the value."""
     for key in sorted({key for trial in trials for key in trial}):
-        values = [trial[key] for trial in trials if key in trial]
-        yield key, fmean(values)
-        yield f"{key}/n", len(values)
-        if len(values) > 1:
-            yield f"{key}/sd", stdev(values)
+        yield from _spread(key, [trial[key] for trial in trials if key in trial])
+
+
+def differences(
+    arm: Mapping[int, Mapping[str, FinalValue]], baseline: Mapping[int, Mapping[str, FinalValue]], test: MeanTest
+) -> Iterator[tuple[str, FinalValue]]:
+    """Yield an arm's loss and score minus the baseline's over common seeds: mean, its 95% interval, sd and n."""
+    for key, name in DELTAS.items():
+        pairs = [
+            (arm[seed][key], baseline[seed][key])
+            for seed in sorted(arm.keys() & baseline.keys())
+            if key in arm[seed] and key in baseline[seed]
+        ]
+        if pairs:
+            spread = [*_spread(name, [FinalValue(a.value - b.value, max(a.sequence, b.sequence)) for a, b in pairs])]
+            yield from spread
+            of_arm, of_baseline = (dict(enumerate(pair[side].value for pair in pairs)) for side in (0, 1))
+            found, latest = difference_of(of_arm, of_baseline, test=test), spread[0][1].sequence
+            for end, bound in (("low", found.low), ("high", found.high)):
+                if bound is not None:
+                    yield f"{name}/{end}", FinalValue(bound, latest)
+
+
+def verdict_on(values: Mapping[str, FinalValue]) -> str:
+    """Return what the intervals of the differences say, without correction for several tests; empty without one."""
+    texts = []
+    for key, name in DELTAS.items():
+        if name not in values:
+            continue
+        low, high = values.get(f"{name}/low"), values.get(f"{name}/high")
+        delta, metric = values[name].value, key.rpartition("/")[2]
+        if low is None or high is None:
+            texts.append(f"{metric} {delta:+.4g}: no interval")
+            continue
+        better = (delta < 0) == (key == HELD_OUT_LOSS)
+        word = "undecided" if low.value <= 0 <= high.value else "better" if better else "worse"
+        texts.append(f"{metric} {delta:+.4g} [{low.value:+.4g}, {high.value:+.4g}]: {word}, uncorrected")
+    return "; ".join(texts)
+
+
+def last_rung(history: TrialHistory) -> dict[str, FinalValue]:
+    """Return the values of a stopped trial at the last rung that it reached; empty of other trials."""
+    records = [*with_results(history.finished(PRETRAIN), PretrainResult)]
+    if history.status is not TrialStatus.STOPPED or not records:
+        return {}
+    record, result = records[-1]
+    probes = [(probe.sequence, probe_score(probe)) for probe in history.finished(PROBE)]
+    sequence = max([record.sequence, *(each for each, _ in probes)])
+    values = (result.held_out_loss, result.tokens, probes[-1][1] if probes else None)
+    return {
+        key: FinalValue(value, sequence)
+        for key, number in zip(LAST_RUNG, values, strict=True)
+        if (value := finite(number)) is not None
+    }
 
 
 def probe_score(record: Record) -> float | None:
@@ -110,6 +208,53 @@ def probe_score(record: Record) -> float | None:
     assert isinstance(record.result, FineTuneResult)
     own = record.result.primary_metric or metrics.primary_metric(record.result.task)
     return finite(record.result.scores.get(own))
+
+
+def _spread(key: str, values: Sequence[FinalValue]) -> Iterator[tuple[str, FinalValue]]:
+    mean = _mean(values)
+    yield key, mean
+    yield f"{key}/n", FinalValue(len(values), mean.sequence)
+    if len(values) > 1:
+        yield f"{key}/sd", FinalValue(stdev(value.value for value in values), mean.sequence)
+
+
+def final_points(values: Iterable[tuple[str, FinalValue]]) -> tuple[Point, ...]:
+    """Return single values. A later record gives a later time, because MLflow shows the latest."""
+    return tuple(Point(key, value.value, 0, value.sequence) for key, value in values)
+
+
+def not_finite(history: TrialHistory, labels: Sequence[str]) -> tuple[str, ...]:
+    """Return what could not become a metric, for a tag."""
+    finals = [f"{key}: {value}" for key, value in _final_entries(history, labels) if finite(value) is None]
+    curves = [
+        f"{metric} at {tokens} tokens: {loss}"
+        for record in history.records
+        if record.stage == PRETRAIN
+        for metric, curve in _curves_of([record]).items()
+        for tokens, loss in _points(record, curve)
+        if finite(loss) is None
+    ]
+    return (*finals, *curves)
+
+
+def audit_text(history: TrialHistory) -> str:
+    """Return how far the audit has trained a stopped trial, empty without an audit."""
+    ends = [record for record in history.audit if record.stage == PRETRAIN]
+    if not ends:
+        return ""
+    result, ended = ends[-1].result, ends[-1].status.value
+    if isinstance(result, PretrainResult):
+        ended = f"held-out loss {result.held_out_loss:.4g}"
+    seen = result.tokens if isinstance(result, Pretraining) else "?"
+    return f"trained on past its stop to {seen} tokens: {ended}"
+
+
+def _final_entries(history: TrialHistory, labels: Sequence[str]) -> Iterator[tuple[str, Real]]:
+    for record, result in with_results(history.finished(PRETRAIN), PretrainResult):
+        yield f"{HELD_OUT_LOSS.rpartition('/')[2]} of {record.label}", result.held_out_loss
+    for record, tuned in with_results(chosen_records(history.records, labels), FineTuneResult):
+        for metric, value in tuned.scores.items():
+            yield f"{metric} of {record.label}", value
 
 
 def _primary_metric_in(histories: Iterable[TrialHistory]) -> metrics.PrimaryMetric:
@@ -124,6 +269,20 @@ def _key(metric: str, tasks: Sequence[str], primary: metrics.PrimaryMetric) -> s
     if task in tasks:
         return f"task/{task}/{further or primary(task)}"
     return f"{'final' if metric in (metrics.HELD_OUT_LOSS, metrics.SCORE) else 'further'}/{metric}"
+
+
+def _sequence(history: TrialHistory, labels: Sequence[str], metric: str) -> int:
+    """Return the latest record that a value depends on."""
+    task = metric.partition(":")[0]
+    tuned = with_results(chosen_records(history.records, labels), FineTuneResult)
+    task_records = [record for record, result in tuned if result.task == task]
+    kinds = {metrics.HELD_OUT_LOSS: (PRETRAIN,), metrics.ATTENTION_DIAGONAL: (ATTENTION,)}.get(metric, TASK_STAGES)
+    records = task_records or [record for kind in kinds for record in history.finished(kind)]
+    return max(record.sequence for record in records)
+
+
+def _mean(values: Sequence[FinalValue]) -> FinalValue:
+    return FinalValue(fmean(value.value for value in values), max(value.sequence for value in values))
 
 
 def _points(record: Record, curve: Callable[[Pretraining], Curve]) -> Curve:

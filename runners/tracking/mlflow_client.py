@@ -2,27 +2,34 @@
 
 import logging
 import os
-import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
+from pathlib import Path
 from typing import TypeVar
 
 from runners.tracking.connectivity import client_environment
-from runners.tracking.mirrored_run import IDENTITY_TAG, STUDY_TAG, KnownRun, MirroredRun, RunStatus
+from runners.tracking.mirrored_run import IDENTITY_TAG, NAME_TAG, STUDY_TAG, KnownRun, MirroredRun, RunStatus
 
 os.environ.update(client_environment(os.environ))  # MLflow reads them during import
 
+import mlflow.store
+from alembic.script import ScriptDirectory  # MLflow's schema migrations
 from fastapi import FastAPI  # the framework of MLflow's server
-from mlflow.entities import Metric, Param, Run, RunTag, ViewType
+from mlflow.entities import Experiment, Metric, Param, Run, RunTag, ViewType
 from mlflow.exceptions import MlflowException
+from mlflow.store.tracking.dbmodels.models import SqlLatestMetric, SqlMetric, SqlParam, SqlRun, SqlTag
 from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from mlflow.tracking import MlflowClient
 
 METRICS_PER_BATCH = 800  # MLflow takes 1000 items in one call, of them at most
-PARAMETERS_PER_BATCH = 100
+ENTITIES_PER_BATCH = 100  # parameters, and as many tags
 RUNS_PER_PAGE = 1000
-EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}  # else the page asks for the type
+
+TABLES = {"runs": SqlRun, "tags": SqlTag, "params": SqlParam, "metrics": SqlMetric, "latest_metrics": SqlLatestMetric}
+"""MLflow's models of the tables of runs, by name."""
 
 Item = TypeVar("Item")
 
@@ -30,9 +37,27 @@ for name in ("mlflow", "alembic"):
     logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are raised as exceptions
 
 
+@dataclass(frozen=True)
+class KnownExperiment:
+    """An experiment in MLflow."""
+
+    identifier: str
+    name: str
+    deleted: bool
+    tags: Mapping[str, str]
+    artifacts: str
+    """URI of its runs' artifacts."""
+
+
 def make_database(uri: str, artifacts: str) -> None:
     """Create all tables of an empty database."""
     SqlAlchemyStore(uri, artifacts).engine.dispose()
+
+
+@cache
+def schema_version() -> str:
+    """Return the schema revision of a complete database of this MLflow version."""
+    return str(ScriptDirectory(str(Path(mlflow.store.__file__).parent / "db_migrations")).get_current_head())
 
 
 class TrackingClient:
@@ -41,29 +66,41 @@ class TrackingClient:
     def __init__(self, uri: str) -> None:
         self._client = MlflowClient(tracking_uri=uri, registry_uri=uri)
 
-    def experiment(self, name: str, artifacts: str | None) -> str:
-        """Return the identifier of an experiment; create it if missing, restore it if deleted."""
-        known = self._client.get_experiment_by_name(name)
+    def experiment(self, name: str, artifacts: str | None, tags: Mapping[str, str]) -> KnownExperiment:
+        """Return an experiment; create it if missing, restore it if deleted; somebody may have renamed it."""
+        known = self.known_experiment(name)
         if known is None:
             try:
-                return str(self._client.create_experiment(name, artifacts, EXPERIMENT_TAGS))
+                self._client.create_experiment(name, artifacts, dict(tags))
             except MlflowException:  # another client may have created it
-                known = self._client.get_experiment_by_name(name)
-                if known is None:
+                if self.known_experiment(name) is None:
                     raise
-        if known.lifecycle_stage == "deleted":
-            self._client.restore_experiment(known.experiment_id)
-        return str(known.experiment_id)
+            known = self.known_experiment(name)
+            assert known
+        if known.deleted:
+            self._client.restore_experiment(known.identifier)
+        return known
 
-    def experiments(self) -> dict[str, str]:
-        """Return the identifiers of the experiments by name, those last created or renamed first."""
-        found, token = dict[str, str](), None
+    def known_experiment(self, name: str) -> KnownExperiment | None:
+        """Return an existing experiment by its name, else the one that was made under that name."""
+        known = self._client.get_experiment_by_name(name)
+        if known is not None:
+            return _known_experiment(known)
+        return next((each for each in self.experiments() if each.tags.get(NAME_TAG) == name), None)
+
+    def experiments(self) -> list[KnownExperiment]:
+        """Return the experiments, last created or renamed first."""
+        experiments, token = [], None
         while True:
             page = self._client.search_experiments(order_by=["last_update_time DESC"], page_token=token)
-            found |= {each.name: str(each.experiment_id) for each in page}
+            experiments += [_known_experiment(each) for each in page]
             token = page.token
             if not token:
-                return found
+                return experiments
+
+    def tag_experiment(self, experiment: KnownExperiment, key: str, value: str) -> None:
+        """Set one tag of an experiment."""
+        self._client.set_experiment_tag(experiment.identifier, key, value)
 
     def runs(self, experiment: str, study: str) -> dict[str, KnownRun]:
         """Return all runs of a study by identity; of duplicates the oldest."""
@@ -83,24 +120,35 @@ class TrackingClient:
         """Create a run with its tags, in one call."""
         return _known(self._client.create_run(experiment, started, dict(tags), run.name))
 
-    def delete(self, run: KnownRun) -> None:
-        """Delete a run, as MLflow's page does."""
-        self._client.delete_run(run.run_id)
-
     def send(self, run: KnownRun, wanted: MirroredRun, tags: Mapping[str, str]) -> None:
-        """Send the status, then what is absent of points and parameters, and the tags when all else is there."""
-        self.set_status(run, wanted.status, wanted.compute_milliseconds)
-        now = time.time_ns() // 1_000_000
+        """Send points, tags and the absent parameters, in as few calls as MLflow takes; then the status."""
         points = [
-            Metric(point.key, point.value, run.started + point.milliseconds if point.step else now, point.step)
-            for point in wanted.points
-            if point.step or run.metrics.get(point.key) != point.value
+            Metric(point.key, point.value, run.started + point.milliseconds, point.step) for point in wanted.points
         ]
         absent = [Param(key, text) for key, text in wanted.parameters.items() if key not in run.parameters]
-        kinds = (points, METRICS_PER_BATCH), (absent, PARAMETERS_PER_BATCH)
-        for metrics, parameters in zip_longest(*(_batches(*kind) for kind in kinds), fillvalue=[]):
-            self._client.log_batch(run.run_id, metrics=metrics, params=parameters)
-        self._client.log_batch(run.run_id, tags=[RunTag(key, text) for key, text in tags.items()])
+        kinds = (points, METRICS_PER_BATCH), (absent, ENTITIES_PER_BATCH), (_tags_of(tags), ENTITIES_PER_BATCH)
+        for metrics, parameters, texts in zip_longest(
+            *(_batches(items, size) for items, size in kinds), fillvalue=[]
+        ):
+            self._client.log_batch(run.run_id, metrics=metrics, params=parameters, tags=texts)
+        if run.name != wanted.name:
+            self._client.update_run(run.run_id, name=wanted.name)
+        self.set_status(run, wanted.status, wanted.compute_milliseconds)
+
+    def attach(self, run: KnownRun, files: Sequence[Path], texts: Mapping[str, str]) -> None:
+        """Copy files and texts to the run's artifacts, replacing those of the same name."""
+        for file in files:
+            self._client.log_artifact(run.run_id, str(file))
+        for name, text in texts.items():
+            self._client.log_text(run.run_id, text, name)
+
+    def tag(self, run: KnownRun, key: str, value: str) -> None:
+        """Set one tag."""
+        self._client.set_tag(run.run_id, key, value)
+
+    def remove_tag(self, run: KnownRun, key: str) -> None:
+        """Remove one tag."""
+        self._client.delete_tag(run.run_id, key)
 
     def set_status(self, run: KnownRun, status: RunStatus, compute_milliseconds: int) -> None:
         """Set a run to running or ended; the duration of an ended run is that of its stages."""
@@ -118,24 +166,35 @@ def pages(uri: str, artifacts: str) -> FastAPI:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's warnings about its dependencies
         warnings.simplefilter("ignore", UserWarning)
-        from mlflow.server import ARTIFACTS_DESTINATION_ENV_VAR, BACKEND_STORE_URI_ENV_VAR, SERVE_ARTIFACTS_ENV_VAR
+        from mlflow.server import ARTIFACT_ROOT_ENV_VAR, BACKEND_STORE_URI_ENV_VAR
         from mlflow.server.fastapi_app import app
 
-    places = {BACKEND_STORE_URI_ENV_VAR: uri, ARTIFACTS_DESTINATION_ENV_VAR: artifacts}
-    os.environ.update({**places, SERVE_ARTIFACTS_ENV_VAR: "true"})
+    os.environ.update({BACKEND_STORE_URI_ENV_VAR: uri, ARTIFACT_ROOT_ENV_VAR: artifacts})
     server: FastAPI = app
     return server
+
+
+def _known_experiment(known: Experiment) -> KnownExperiment:
+    deleted = known.lifecycle_stage == "deleted"
+    return KnownExperiment(str(known.experiment_id), known.name, deleted, known.tags, known.artifact_location)
 
 
 def _known(run: Run) -> KnownRun:
     return KnownRun(
         run_id=run.info.run_id,
+        name=run.info.run_name,
         started=run.info.start_time,
+        ended=run.info.end_time,
         status=RunStatus(run.info.status),
         tags=run.data.tags,
         parameters=run.data.params,
-        metrics=run.data.metrics,
+        metrics={name: (value,) for name, value in run.data.metrics.items()},
+        artifacts=run.info.artifact_uri,
     )
+
+
+def _tags_of(tags: Mapping[str, str]) -> list[RunTag]:
+    return [RunTag(key, text) for key, text in tags.items()]
 
 
 def _batches(items: Sequence[Item], size: int) -> Iterator[list[Item]]:

@@ -1,7 +1,7 @@
 """What a run says in words: status and reason of trials and arms, and a candidate as flat parameters."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from runners.tracking.connectivity import redacted
 from runners.tracking.mirrored_run import RunStatus
@@ -14,7 +14,8 @@ from steeplechase.ledger.trial_history import TrialHistory
 
 INCOMPLETE = "incomplete"
 """Standing of what a limit, a signal or an error interrupted."""
-LONGEST_CHARACTERS = 500  # MLflow takes 6000 of a parameter; a column shows far less
+LONGEST_TAG_CHARACTERS = 500  # MLflow takes 8000; a column shows far less
+LONGEST_PARAMETER_CHARACTERS = 500  # MLflow silently truncates at 6000; a column shows far less
 STATUS = {
     TrialStatus.WAITING: RunStatus.SCHEDULED,
     TrialStatus.RUNNING: RunStatus.RUNNING,
@@ -98,12 +99,19 @@ def _facts(result: StageResult) -> str:
 
 def cut(text: str) -> str:
     """Return the text truncated to the width of a column."""
-    return text if len(text) <= LONGEST_CHARACTERS else f"{text[: LONGEST_CHARACTERS - 1]}…"
+    return text if len(text) <= LONGEST_TAG_CHARACTERS else f"{text[: LONGEST_TAG_CHARACTERS - 1]}…"
 
 
 def flat_parameters(candidate: Candidate) -> dict[str, str]:
     """Return a candidate as `architecture.depth: 12`, …, defaults included, so that any two runs can be compared."""
-    return {key: cut(text) for key, text in _flat((), candidate.model_dump(mode="json"))}
+    return dict(_flat((), candidate.model_dump(mode="json")))
+
+
+def shortened(parameters: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the parameters truncated to a readable length, and the full values of the truncated ones."""
+    long = {key: value for key, value in parameters.items() if len(value) > LONGEST_PARAMETER_CHARACTERS}
+    beginning = LONGEST_PARAMETER_CHARACTERS - 1
+    return {key: f"{value[:beginning]}…" if key in long else value for key, value in parameters.items()}, long
 
 
 def _flat(path: tuple[str, ...], value: JsonValue) -> Iterator[tuple[str, str]]:

@@ -1,15 +1,31 @@
 """Pure mapping of the ledger's rows to MLflow runs: a study, its arms, their trials."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
-from runners.tracking.measurements import HELD_OUT_LOSS, arm_values, curve_points, final_values, scored_tasks
+from runners.tracking.measurements import (
+    HELD_OUT_LOSS,
+    FinalValue,
+    Score,
+    arm_values,
+    audit_text,
+    curve_points,
+    differences,
+    final_points,
+    final_values,
+    last_rung,
+    not_finite,
+    score_of,
+    verdict_on,
+)
 from runners.tracking.mirrored_run import (
     IDENTITY_TAG,
     NOTE_TAG,
-    STOP_REASON,
+    SCORE_TAG,
     STUDY_TAG,
     MirroredRun,
     Point,
@@ -22,9 +38,11 @@ from runners.tracking.run_texts import (
     cut,
     flat_parameters,
     interruption,
+    shortened,
     standing,
     stop_reason,
 )
+from steeplechase.analysis.difference import MeanTest
 from steeplechase.configuration.arm import BASELINE, changes_text
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.ledger.records import ArmRow, Record, TrialStatus
@@ -32,7 +50,11 @@ from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.trial_history import TrialHistory
 
 ALL = "all"  # value of a grouping tag on a run above the group
+ORDER_PER_ARM = 1000  # rows between an arm and the next, for its trials
 LONGEST_NAME_CHARACTERS = 150
+FULL_PARAMETERS = "whole_parameters.json"
+FINAL_PREFIX = "final "
+"""Of the level tag of the arms and trials of a search's final comparison."""
 
 
 def study_name(experiment: str, scale: str) -> str:
@@ -46,23 +68,45 @@ def study_identity(snapshot: Snapshot) -> str:
     return f"{name}@{snapshot.drawn_identity}" if snapshot.drawn_identity else name
 
 
-def projected(snapshot: Snapshot) -> tuple[MirroredRun, ...]:
+def projected(snapshot: Snapshot, artifacts: Sequence[Path]) -> tuple[MirroredRun, ...]:
     """Return every run of the study, parents first."""
-    table = _Projection(snapshot, scored_tasks(snapshot))
-    runs = [table.study(), *table.arms(snapshot.arms)]
-    if (tuning := snapshot.tuning) is not None:
-        tried = replace(snapshot, labels=tuning.tried.labels, histories=tuning.histories)
-        runs += _Projection(tried, table.scored, "tuning ").arms(tuning.arms)
+    projection = _Projection(snapshot, study_identity(snapshot), score_of(snapshot))
+    rows, tried = _in_order(snapshot)
+    runs = [projection.study(artifacts), *projection.arms(rows)]
+    if snapshot.tuning is not None:
+        tuning = replace(snapshot, labels=snapshot.tuning.tried.labels, histories=snapshot.tuning.histories)
+        runs += replace(projection, snapshot=tuning, prefix="tuning ").arms(tried)
     if (final := snapshot.final) is not None:
         compared = replace(snapshot, labels=final.plan.labels, arms=final.arms, histories=final.histories)
-        runs += _Projection(compared, scored_tasks(compared), "final ").arms(final.arms)
+        runs += replace(projection, snapshot=compared, score=score_of(compared), prefix=FINAL_PREFIX).arms(final.arms)
     return tuple(runs)
+
+
+def _in_order(snapshot: Snapshot) -> tuple[tuple[ArmRow, ...], tuple[ArmRow, ...]]:
+    """Return the arms in table order, each before its copy at its own recipe, then the arms of tuning."""
+    if snapshot.tuning is None:
+        return snapshot.arms, ()
+    own = {arm.tuned_from: arm for arm in snapshot.arms if arm.tuned_from is not None}
+    shared = [arm for arm in snapshot.arms if arm.tuned_from is None]
+    rows = [
+        (arm_or_copy, 2 * position + after)
+        for position, arm in enumerate(shared)
+        for after, arm_or_copy in ((0, arm), (1, own.get(arm.name)))
+    ]
+    tried = enumerate(
+        snapshot.tuning.arms, start=2 * len(shared)
+    )  # row numbers are stable when arms at their own recipes are added
+    return (
+        tuple(replace(row, position=position) for row, position in rows if row is not None),
+        tuple(replace(row, position=position) for position, row in tried),
+    )
 
 
 @dataclass(frozen=True)
 class _Projection:
     snapshot: Snapshot
-    scored: tuple[str, ...]
+    identity: str
+    score: Score
     prefix: str = ""
     """Prefix of the level tag: arms of tuning are not rows of the table."""
 
@@ -70,91 +114,117 @@ class _Projection:
         """Yield every arm, followed by its trials."""
         for arm in rows:
             yield self.arm(arm)
-            for history in self._by_arm.get(arm.name, ()):
-                yield self.trial(arm, history)
+            for number, history in enumerate(self._of_arm(arm.name), start=1):
+                yield self.trial(arm, history, number)
 
-    def study(self) -> MirroredRun:
+    def study(self, artifacts: Sequence[Path]) -> MirroredRun:
         snapshot = self.snapshot
         status = TrialStatus.FINISHED if snapshot.over else TrialStatus.RUNNING
+        tags = self._tags("study", (ALL, ALL), status, self.identity)
+        note = f"{snapshot.document['question']}" if "question" in snapshot.document else study_name(*self._names)
         records = [record for history in snapshot.every_history for record in history.records]
-        tags = {
-            NOTE_TAG: str(snapshot.document.get("question", self._name)),
-            "trials": _status_counts(snapshot.every_history),
-        }
-        return self._run(("study", ALL, ALL), status, self._name, tags, [*snapshot.shared, *records])
-
-    def arm(self, arm: ArmRow) -> MirroredRun:
-        histories = self._by_arm.get(arm.name, ())
-        status = arm_status(histories)
-        tags = {
-            NOTE_TAG: "; ".join(f"{path}: {canonical_text(value)}" for path, value in arm.changes.items())
-            or "the baseline",
-            "trials": _status_counts(histories),
-        }
-        if status is TrialStatus.STOPPED:
-            tags["standing"] = standing(histories)
-        run = self._run(
-            ("arm", arm.name, ALL),
-            status,
-            self._named(arm.name, arm),
-            tags,
-            [record for history in histories for record in history.records],
-        )
-        sizes = (("size/parameters", arm.parameters), ("size/train_flops", arm.train_flops))
-        values = [*arm_values([self._finals(each) for each in histories]), *sizes] if STATUS[status].ended else []
-        points = tuple(Point(key, value) for key, value in values)
-        return replace(run, parameters=flat_parameters(arm.candidate), points=points)
-
-    def trial(self, arm: ArmRow, history: TrialHistory) -> MirroredRun:
-        tags = {STOP_REASON: reason} if (reason := stop_reason(history)) else {}
-        if history.status is TrialStatus.STOPPED:
-            tags["standing"] = standing([history])
-        place = ("trial", arm.name, str(history.trial.seed))
-        run = self._run(place, history.status, self._named(history.trial.name, arm), tags, history.records)
-        finals = (Point(key, value) for key, value in self._finals(history).items())
-        points = (*finals, *curve_points(history, self.snapshot.labels))
-        return replace(run, parameters=flat_parameters(arm.candidate), points=points)
-
-    def _run(
-        self,
-        place: tuple[str, str, str],
-        status: TrialStatus,
-        name: str,
-        tags: dict[str, str],
-        records: Sequence[Record],
-    ) -> MirroredRun:
-        """Return a run of a level, an arm and a seed, without what was measured."""
-        (level, arm, seed), snapshot = place, self.snapshot
-        path = [study_identity(snapshot), *(each for each in (arm, seed) if each != ALL)]
-        reason, settings = interruption(status, snapshot), snapshot.manifest.get("settings")
-        of_all = {
-            IDENTITY_TAG: "/".join(path),
-            STUDY_TAG: path[0],
-            "experiment": snapshot.experiment,
-            "scale": snapshot.scale,
-            "level": level if level == "study" else f"{self.prefix}{level}",
-            "arm": arm,
-            "seed": seed,
-            "standing": INCOMPLETE if reason else status.value,
-            **({STOP_REASON: reason} if reason else {}),
-            **({"settings": cut("; ".join(map(str, settings)))} if isinstance(settings, list) else {}),
-        }
         return MirroredRun(
-            identity=of_all[IDENTITY_TAG],
-            parent="/".join(path[:-1]) or None,
-            name=name,
-            status=RunStatus.KILLED if reason else STATUS[status],  # until the run is resumed
-            tags={**of_all, **tags},
+            identity=self.identity,
+            parent=None,
+            name=study_name(*self._names),
+            order=0,
+            status=self._status(status),
+            tags={**tags, NOTE_TAG: note, "trials": _status_counts(snapshot.every_history), **self._score_tag},
             parameters={},
             points=(),
-            compute_milliseconds=round(1000 * sum(record.seconds for record in records)),
+            compute_milliseconds=_milliseconds([*snapshot.shared, *records]),
+            texts={},
+            files=tuple(artifacts),
         )
 
-    def _finals(self, history: TrialHistory) -> dict[str, float]:
-        """Return a trial's final values, without a held-out loss that is another than the baseline's."""
-        values = final_values(history, self.snapshot.labels, self.scored)
-        hidden = HELD_OUT_LOSS if history.trial.arm in self._other_loss else None
-        return {key: value for key, value in values.items() if key != hidden}
+    def arm(self, arm: ArmRow) -> MirroredRun:
+        histories = self._of_arm(arm.name)
+        status, identity = arm_status(histories), f"{self.identity}/{arm.name}"
+        compared = dict(self._compared(arm)) if STATUS[status].ended else {}
+        verdict = {"difference": text} if (text := verdict_on(compared)) else {}
+        tags = self._tags("arm", (arm.name, ALL), status, identity)
+        if status is TrialStatus.STOPPED:
+            tags["standing"] = standing(histories)
+        parameters, full_values = shortened(flat_parameters(arm.candidate))
+        return MirroredRun(
+            identity=identity,
+            parent=self.identity,
+            name=self._named(arm.name, arm),
+            order=1 + arm.position * ORDER_PER_ARM,
+            status=self._status(status),
+            tags={
+                **tags,
+                **verdict,
+                NOTE_TAG: _changes(arm),
+                "trials": _status_counts(histories),
+                **self._score_tag,
+            },
+            parameters=parameters,
+            points=(*final_points(compared.items()), *_sizes(arm)) if STATUS[status].ended else (),
+            compute_milliseconds=_milliseconds([record for history in histories for record in history.records]),
+            texts=_full_parameters(full_values),
+        )
+
+    def trial(self, arm: ArmRow, history: TrialHistory, number: int) -> MirroredRun:
+        identity = f"{self.identity}/{arm.name}/{history.trial.seed}"
+        labels = self.snapshot.labels
+        groups = (arm.name, str(history.trial.seed))
+        parameters, full_values = shortened(flat_parameters(arm.candidate))
+        non_finite = not_finite(history, labels)
+        reason = stop_reason(history)
+        optional_tags = {
+            "stop_reason": reason,
+            "non_finite": cut("; ".join(non_finite)),
+            "audit": audit_text(history),
+        }
+        tags = self._tags("trial", groups, history.status, identity)
+        if history.status is TrialStatus.STOPPED:
+            tags["standing"] = standing([history])
+        values = {**final_values(history, labels, self.score), **last_rung(history)}
+        return MirroredRun(
+            identity=identity,
+            parent=f"{self.identity}/{arm.name}",
+            name=self._named(history.trial.name, arm),
+            order=1 + arm.position * ORDER_PER_ARM + number,
+            status=self._status(history.status),
+            tags={**tags, **{name: text for name, text in optional_tags.items() if text}},
+            parameters=parameters,
+            points=(*final_points(values.items()), *curve_points(history, labels)),
+            compute_milliseconds=_milliseconds(history.records),
+            texts=_full_parameters(full_values),
+        )
+
+    def _compared(self, arm: ArmRow) -> Iterator[tuple[str, FinalValue]]:
+        """Yield the final values of an ended arm, and the differences to the baseline if that has ended too."""
+        values = self._finals(arm.name)
+        yield from arm_values(list(values.values()))
+        if arm_status(self._of_arm(arm.name)) is TrialStatus.STOPPED:
+            yield from arm_values([last_rung(each) for each in self._of_arm(arm.name)])
+        if self.prefix not in ("", FINAL_PREFIX) or BASELINE in (arm.name, arm.tuned_from, arm.final_of):
+            return
+        baseline = self._baseline_of(arm)
+        if STATUS[arm_status(self._of_arm(baseline))].ended:
+            test = MeanTest(str(self.snapshot.document.get("comparison", MeanTest.WELCH)))
+            yield from differences(values, self._finals(baseline), test)
+
+    def _baseline_of(self, arm: ArmRow) -> str:
+        """Return the baseline of an arm: at its own recipe, if it differs, or of the final comparison."""
+        if arm.final_of is not None:
+            return next((each.name for each in self.snapshot.arms if each.final_of == BASELINE), BASELINE)
+        own = next((each.name for each in self.snapshot.arms if each.tuned_from == BASELINE), BASELINE)
+        return BASELINE if arm.tuned_from is None else own
+
+    def _finals(self, arm: str) -> dict[int, dict[str, FinalValue]]:
+        """Return the final values by seed and metric, without a held-out loss that is another than the baseline's."""
+        if arm not in self._known_finals:
+            hidden = HELD_OUT_LOSS if arm in self._other_loss else None
+            finals = {
+                each.trial.seed: final_values(each, self.snapshot.labels, self.score) for each in self._of_arm(arm)
+            }
+            self._known_finals[arm] = {
+                seed: {key: value for key, value in own.items() if key != hidden} for seed, own in finals.items()
+            }
+        return self._known_finals[arm]
 
     def _named(self, name: str, arm: ArmRow) -> str:
         """Return the name of an arm's or a trial's run; of a search, with what varies."""
@@ -164,9 +234,8 @@ class _Projection:
         text = f"{name}: {changes_text(arm.changes)}" if searched and arm.name != BASELINE else name
         return text if len(text) <= LONGEST_NAME_CHARACTERS else f"{text[: LONGEST_NAME_CHARACTERS - 1]}…"
 
-    @property
-    def _name(self) -> str:
-        return study_name(self.snapshot.experiment, self.snapshot.scale)
+    def _of_arm(self, arm: str) -> list[TrialHistory]:
+        return self._by_arm.get(arm, [])
 
     @cached_property
     def _by_arm(self) -> dict[str, list[TrialHistory]]:
@@ -180,7 +249,58 @@ class _Projection:
     def _other_loss(self) -> frozenset[str]:
         return self.snapshot.arms_with_other_loss
 
+    @cached_property
+    def _known_finals(self) -> dict[str, dict[int, dict[str, FinalValue]]]:
+        return {}
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        return self.snapshot.experiment, self.snapshot.scale
+
+    def _status(self, status: TrialStatus) -> RunStatus:
+        """Return MLflow's status; what was interrupted has ended until the run is resumed."""
+        return RunStatus.KILLED if interruption(status, self.snapshot) else STATUS[status]
+
+    @property
+    def _score_tag(self) -> dict[str, str]:
+        return {SCORE_TAG: cut(self.score.description)} if self.score.description else {}
+
+    def _tags(self, level: str, groups: tuple[str, str], status: TrialStatus, identity: str) -> dict[str, str]:
+        arm, seed = groups
+        reason = interruption(status, self.snapshot)
+        settings = self.snapshot.manifest.get("settings")
+        return {
+            IDENTITY_TAG: identity,
+            STUDY_TAG: self.identity,
+            "experiment": self.snapshot.experiment,
+            "scale": self.snapshot.scale,
+            "level": level if level == "study" else f"{self.prefix}{level}",
+            "arm": arm,
+            "seed": seed,
+            "standing": INCOMPLETE if reason else status.value,
+            **({"stop_reason": reason} if reason else {}),
+            **({"settings": cut("; ".join(map(str, settings)))} if isinstance(settings, list) else {}),
+        }
+
+
+def _changes(arm: ArmRow) -> str:
+    return "; ".join(f"{path}: {canonical_text(value)}" for path, value in arm.changes.items()) or "the baseline"
+
+
+def _sizes(arm: ArmRow) -> tuple[Point, ...]:
+    return Point("size/parameters", arm.parameters), Point("size/train_flops", arm.train_flops)
+
 
 def _status_counts(histories: Sequence[TrialHistory]) -> str:
     counts = Counter(history.status for history in histories)
     return ", ".join(f"{counts[status]} {status.value}" for status in TrialStatus if counts[status]) or "none yet"
+
+
+def _milliseconds(records: Sequence[Record]) -> int:
+    return round(1000 * sum(record.seconds for record in records))
+
+
+def _full_parameters(parameters: dict[str, str]) -> dict[str, str]:
+    if not parameters:
+        return {}
+    return {FULL_PARAMETERS: json.dumps(parameters, indent=2, sort_keys=True, ensure_ascii=False)}

@@ -1,19 +1,24 @@
 """MLflow's web pages on this machine: loopback only, one process, no jobs, quiet."""
 
+import json
 import os
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from threading import Thread
-from typing import NoReturn
-from urllib.parse import quote, urlencode
+from typing import TYPE_CHECKING, NoReturn
+from urllib.parse import quote
 
 from runners.tracking.connectivity import not_reachable, reason_of, server_environment
-from runners.tracking.measurements import HELD_OUT_LOSS
+from runners.tracking.mirrored_run import CHANGED_TAG, EXPERIMENT_TAG
+from runners.tracking.saved_views import ARMS_VIEW, TAG_PREFIX, TRIALS_VIEW
 from runners.tracking.store import TrackingStore
 from steeplechase.foundation.errors import MachineError
+
+if TYPE_CHECKING:
+    from runners.tracking.mlflow_client import KnownExperiment
 
 HOST = "127.0.0.1"
 FIRST_PORT = 5000  # MLflow's own
@@ -23,8 +28,6 @@ LOCK_SECONDS = 5.0
 SECONDS_BETWEEN_TRIES = 0.1
 SHUTDOWN_SECONDS = 1
 TRAINING_PAGE = "workflowType=machine_learning"  # the page opens on traces of language models otherwise
-SORTED = urlencode({"orderByKey": f"metrics.`{HELD_OUT_LOSS}`", "orderByAsc": "true"}, quote_via=quote)
-DEFAULT_EXPERIMENT = "0"  # which MLflow makes, and no study uses
 
 
 def serve(store: TrackingStore, port: int | None, experiment: str | None = None) -> NoReturn:
@@ -55,7 +58,7 @@ def _run(store: TrackingStore, port: int) -> None:
 
     from runners.tracking.mlflow_client import pages
 
-    application = pages(store.uri, str(store.results_root / "artifacts"))
+    application = pages(store.uri, str(store.artifacts))
     uvicorn.run(
         application,
         host=HOST,
@@ -67,35 +70,54 @@ def _run(store: TrackingStore, port: int) -> None:
 
 
 def _announce(base: str, lines: Sequence[str]) -> None:
-    while not_reachable(base):
+    while not_reachable(base, served=True):
         time.sleep(SECONDS_BETWEEN_TRIES)
     _print(lines)
 
 
 def addresses(store: TrackingStore, base: str, experiment: str | None) -> list[str]:
-    """Return lines with the pages of the experiment, else of the experiments, newest first."""
+    """Return lines with the pages of the experiment, else of every experiment that was mirrored, newest first."""
     from runners.tracking.mlflow_client import TrackingClient
 
     try:
         found = TrackingClient(store.uri).experiments()
     except Exception as error:
         raise MachineError(f"{store.shown}: {reason_of(error)}") from error
-    if experiment in found:
-        page = f"{base}/#/experiments/{found[experiment]}/runs?{TRAINING_PAGE}"
-        return [
-            f"{experiment}, arms: {page}&{_filtered('arm')}&{SORTED}",
-            f"{experiment}, curves: {page}&{_filtered('trial')}&compareRunsMode=CHART",
-        ]
-    lines = [
-        f"{name}: {base}/#/experiments/{identifier}/runs?{TRAINING_PAGE}&{_filtered('arm')}&{SORTED}"
-        for name, identifier in [*found.items()][:LINKS_SHOWN]
-        if identifier != DEFAULT_EXPERIMENT
-    ]
+    known = sorted(
+        (each for each in found if f"{TAG_PREFIX}{ARMS_VIEW}" in each.tags),
+        key=lambda each: -int(each.tags.get(CHANGED_TAG, "0")),
+    )
+    for each in known:
+        if each.name == experiment:
+            curves = f"{_address(each, TRIALS_VIEW)}&compareRunsMode=CHART"
+            return [
+                f"{experiment}, arms: {base}/#{_address(each, ARMS_VIEW)}",
+                f"{experiment}, curves: {base}/#{curves}",
+            ]
+    lines = [f"{each.name}: {base}/#{_address(each, ARMS_VIEW)}" for each in known[:LINKS_SHOWN]]
+    lines += [f"{title}: {base}/#{_comparison(members)}" for title, members in _across(known[:LINKS_SHOWN])]
     return [*lines, f"all experiments: {base}/#/experiments?{TRAINING_PAGE}"]
 
 
-def _filtered(level: str) -> str:
-    return urlencode({"searchFilter": f'tags.level = "{level}"'}, quote_via=quote)
+def _comparison(experiments: Sequence[str]) -> str:
+    """Return the address of MLflow's page of several experiments."""
+    listed = quote(json.dumps(sorted(experiments), separators=(",", ":")))
+    return f"/compare-experiments/s?experiments={listed}&{TRAINING_PAGE}"
+
+
+def _address(known: "KnownExperiment", view: str) -> str:
+    return f"/experiments/{known.identifier}/runs?{TRAINING_PAGE}&viewStateShareKey={view}"
+
+
+def _across(known: Sequence["KnownExperiment"]) -> Iterator[tuple[str, list[str]]]:
+    """Yield title and experiments of each page that compares the scales of one experiment, then of all."""
+    by_experiment: dict[str, list[str]] = {}
+    for each in known:
+        by_experiment.setdefault(each.tags.get(EXPERIMENT_TAG, each.name), []).append(each.identifier)
+    groups = {f"{name}, {len(members)} scales": members for name, members in by_experiment.items()}
+    if len(groups) > 1:
+        groups[f"arms of {len(known)} experiments"] = [each.identifier for each in known]
+    yield from ((title, members) for title, members in groups.items() if len(members) > 1)
 
 
 def _port(wanted: int | None) -> int:
@@ -103,8 +125,10 @@ def _port(wanted: int | None) -> int:
     for port in candidates:
         if _free(port):
             return port
-    taken = f"ports {FIRST_PORT} to {candidates[-1]} are" if wanted is None else f"port {wanted} is"
-    raise MachineError(f"{taken} taken; name another one with --port")
+    if wanted is None:
+        raise MachineError(f"no port from {candidates[0]} to {candidates[-1]} is free; name one with --port")
+    free = next((port for port in range(wanted + 1, min(wanted + PORTS_TRIED, 65535)) if _free(port)), None)
+    raise MachineError(f"port {wanted} is taken{f'; {free} is free' if free else ''}")
 
 
 def _free(port: int) -> bool:

@@ -17,7 +17,7 @@ from reports.report import build
 from reports.sections.squad import answer_lines
 from reports.sections.vocabulary import vocabulary_notes
 from reports.summary import brief
-from reports.write import REPORT_FILES, refuse_foreign, refuse_taken, write_report
+from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
 from runners.dag import SharedStages
 from runners.limits import LimitReached
 from runners.opening import RunRequest, lost_ledger, stages_of
@@ -39,6 +39,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.warnings import warnings_of
 from steeplechase.foundation.environment import memory_bytes
 from steeplechase.foundation.errors import ConfigurationError, ConflictError, DataError, MachineError, UserError
+from steeplechase.foundation.scratch import scratch_folder
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import LEDGER_NAME
 from steeplechase.ledger.example_tables import kept_example_tables
@@ -155,9 +156,11 @@ def _run_and_report(
             limited, snapshot = reached, reached.snapshot
         stop.no_more_safe_points()
     report = build(snapshot, example_tables=kept_example_tables(places.folder, request.settings.store))
-    write_report(report, places.folder)
+    files = write_report(report, places.folder)
     on_report(report, places.folder)
-    _warn(console, mirroring.finish(snapshot, partial(_say, console)))
+    with scratch_folder() as scratch:
+        attached = files_to_attach(files, scratch)
+        _warn(console, mirroring.finish(snapshot, attached, partial(_say, console)))
     told = (line for _, line in vocabulary_notes(experiment, snapshot.shared))
     for line in (*told, *answer_lines(snapshot.shared)):
         _warn(console, line)

@@ -40,8 +40,9 @@ def ui(
 
 
 def _filled(store: TrackingStore) -> TrackingStore:
-    """Return the store. Raises MachineError if it has no runs; no empty one is created."""
+    """Return the store, at its present place. Raises MachineError if it has no runs; no empty one is created."""
     file = store.database_file
     if file is not None and not file.is_file():
         raise MachineError(f"{file}: no runs to browse; `steeplechase run EXPERIMENT` creates some")
+    store.follow_move()
     return store

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import runners.tracking.mlflow_client  # noqa: F401
-from runners.tracking import TrackingStore, mirror
+from runners.tracking import TrackingStore, mirror, sync
 from steeplechase.foundation.atomic_files import temporary_name
 from tests.factories.mlflow_rows import rows
 from tests.factories.tracked_study import still_running, study
@@ -23,6 +23,7 @@ def mirror_and_kill(results: Path, runs: int, seconds: float) -> bool:
     """Return whether the child was alive when it was killed."""
     child = os.fork()
     if child == 0:
+        sync.RUNS_AT_A_TIME = 1  # so that a kill finds some of the runs
         mirror(still_running(study()), TrackingStore.resolve(results, None, {}))
         os._exit(0)
     wait_for(child, lambda: runs_there(results / "mlflow.db") >= runs)

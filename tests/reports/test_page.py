@@ -9,9 +9,10 @@ from urllib.parse import unquote
 import pytest
 
 from reports.figures.style import LIGHT, following_the_page
-from reports.formats.html import VERDICTS, links_beside, page, render
+from reports.formats import markdown
+from reports.formats.html import VERDICTS, links_beside, page, render, without_files
 from reports.report import Report, build
-from reports.write import write_report
+from reports.write import files_to_attach, write_report
 from tests.factories.reports import Trial, empty, search, snapshot, table2, troubled, tuned
 from tests.reports.test_formats import HOSTILE, hostile_report
 
@@ -77,13 +78,33 @@ def test_a_page_outside_its_folder_links_to_no_file() -> None:
     assert all(link.startswith("#") for link in links)
 
 
+@pytest.mark.parametrize("name", ["table2", "hostile"])
+def test_a_page_to_attach_elsewhere_is_the_page_without_links_to_files(name: str, tmp_path: Path) -> None:
+    report = build(table2()) if name == "table2" else hostile_report('</section><section id="files">')
+    (tmp_path / "report.csv").write_text("")
+    linked = page(report, (), links_beside(tmp_path, ("report.csv",)))
+    assert linked != page(report, ())
+    assert without_files(linked) == without_files(page(report, ())) == page(report, ())
+
+
+def test_attached_files_have_the_pages_without_links(tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    files = write_report(build(table2()), tmp_path)
+    attached = files_to_attach(files, tmp_path / "scratch")
+    assert [path.name for path in attached] == [path.name for path in files]
+    assert {path.parent for path in attached} == {tmp_path, tmp_path / "scratch"}
+    assert (tmp_path / "scratch" / "report.html").read_text() == render(build(table2()))
+    assert (tmp_path / "scratch" / "report.md").read_text() == markdown.render(build(table2()))
+
+
 @pytest.mark.parametrize("text", ["![x](y)\n\n", "## a\n\n![b](c)", "a [b](c)!"])
-def test_the_markdown_page_shows_each_figure_once(text: str, tmp_path: Path) -> None:
+def test_the_markdown_page_shows_each_figure_once_and_names_cannot_remove_text(text: str, tmp_path: Path) -> None:
     report = hostile_report(text)
     write_report(report, tmp_path)
     shown = re.findall(r"^!\[.*\]\((figures/.*)\)$", (tmp_path / "report.md").read_text(), re.MULTILINE)
     assert shown == [f"figures/{picture.name}.svg" for picture in report.pictures]
     assert all((tmp_path / path).is_file() for path in shown)
+    assert markdown.without_figures((tmp_path / "report.md").read_text()) == markdown.render(report)
 
 
 def test_ledger_rows_of_a_published_report_are_linked_and_unfinished_files_are_not(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ in one line at the start and, if it persists, at the end.
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from pathlib import Path
 from threading import Event, Thread
 
 from runners.tracking import Patience, TrackingStore, TrackingUnavailable, mirror
@@ -57,12 +58,12 @@ class Mirroring:
         self._over.set()
         self._thread.join(LONGEST_STOP_SECONDS)
 
-    def finish(self, found: Snapshot, say: OnLine = lambda _: None) -> str | None:
-        """Mirror the final state; return a warning on an outage.
+    def finish(self, found: Snapshot, files: Sequence[Path], say: OnLine = lambda _: None) -> str | None:
+        """Mirror the final state, with the report's files; return a warning on an outage.
 
         A mirror ends as late as it has to, as long as it sends runs; `say` then gets a line about its progress.
         """
-        return self._finish_within(LONGEST_FINISH_SECONDS, found, say)
+        return self._finish_within(LONGEST_FINISH_SECONDS, found, files, say)
 
     def interrupt(self) -> str | None:
         """End the runs of an interrupted session in MLflow; return a warning on timeout or outage.
@@ -76,9 +77,11 @@ class Mirroring:
                 found = snapshot(ledger)
         except UserError:  # no ledger yet, or the error itself
             return None
-        return self._finish_within(LONGEST_STOP_SECONDS, found)
+        return self._finish_within(LONGEST_STOP_SECONDS, found, ())
 
-    def _finish_within(self, seconds: float, found: Snapshot, say: OnLine | None = None) -> str | None:
+    def _finish_within(
+        self, seconds: float, found: Snapshot, files: Sequence[Path], say: OnLine | None = None
+    ) -> str | None:
         """Mirror within so many seconds; with `say`, within so many after the last runs that were sent."""
         until = time.monotonic() + seconds
         if self._thread.is_alive():  # it may be creating the database of a first run
@@ -89,7 +92,7 @@ class Mirroring:
         progress = [(0, 0, time.monotonic())]
         stop = Event()
         patience = Patience(stop=stop, sent=lambda sent, of: progress.append((sent, of, time.monotonic())))
-        last = Thread(target=self._finish, args=(found, patience, outages), daemon=True)
+        last = Thread(target=self._finish, args=(found, files, patience, outages), daemon=True)
         last.start()
         while last.is_alive() and time.monotonic() < until:
             last.join(min(SECONDS_BETWEEN_REPORTS, max(0.0, until - time.monotonic())))
@@ -102,9 +105,9 @@ class Mirroring:
             return self._unanswered(seconds)
         return f"{outages[0]}; {AGAIN}" if outages else None
 
-    def _finish(self, found: Snapshot, patience: Patience, outages: list[str]) -> None:
+    def _finish(self, found: Snapshot, files: Sequence[Path], patience: Patience, outages: list[str]) -> None:
         try:
-            mirror(found, self._store, patience)
+            mirror(found, self._store, files, patience)
         except TrackingUnavailable as outage:
             outages.append(str(outage))
 
@@ -118,6 +121,6 @@ class Mirroring:
                 continue
             try:
                 with closing(Ledger.at(self._places.folder)) as ledger:
-                    mirror(snapshot(ledger).under_way, self._store, patience)
+                    mirror(snapshot(ledger).under_way, self._store, patience=patience)
             except (TrackingUnavailable, UserError):
                 continue  # reported at the end if it persists

@@ -13,8 +13,10 @@ from tests.factories.tracked_study import study
 def mirrored_results(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -> Path:
     results = tmp_path_factory.mktemp("mirrored")
     shutil.copy(empty_database, results / "mlflow.db")
+    report = results / "report.md"
+    report.write_text("# Table 2\n")
     store = TrackingStore.resolve(results, None, {})
-    assert mirror(study(), store).created == 25
+    assert mirror(study(), store, [report]).created == 25
     return results
 
 

@@ -6,7 +6,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
@@ -21,20 +23,53 @@ HOLD = (
 )
 
 
-@pytest.fixture(params=["down", "postgresql down", "locked"])
+class _Answering(BaseHTTPRequestHandler):
+    """A server that is not MLflow, in one of several ways; its health check always succeeds."""
+
+    mode = ""
+    over = Event()
+
+    def do_GET(self) -> None:
+        if self.mode == "hangs" and self.path != "/health":
+            self.over.wait(60)
+        self.send_response(500 if self.mode == "fails" and self.path != "/health" else 200)
+        self.end_headers()
+        self.wfile.write(b"<html>")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(params=["down", "silent", "hangs", "fails", "html", "postgresql down", "driver missing", "locked"])
 def away(request: pytest.FixtureRequest, tmp_path: Path, empty_database: Path) -> Iterator[str]:
     """The URI of an unreachable store."""
     with socket.socket() as port, closing(sqlite3.connect(tmp_path / "mlflow.db")) as client:
         port.bind(("127.0.0.1", 0))
         place = f"someone:hunter2@127.0.0.1:{port.getsockname()[1]}"
-        if request.param == "down":
+        if request.param in ("silent", "driver missing"):
+            port.listen()
+        if request.param in ("down", "silent"):
             yield f"http://{place}"
         elif request.param == "postgresql down":
             yield f"postgresql://{place}/mlflow"
-        else:
+        elif request.param == "driver missing":
+            yield f"mssql+pymssql://{place}/mlflow"
+        elif request.param == "locked":
             (tmp_path / "mlflow.db").write_bytes(empty_database.read_bytes())
             client.execute("BEGIN EXCLUSIVE")
             yield f"sqlite:///{tmp_path}/mlflow.db"
+        else:
+            yield from _answering(request.param)
+
+
+def _answering(mode: str) -> Iterator[str]:
+    handler = type("Handler", (_Answering,), {"mode": mode, "over": Event()})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://someone:hunter2@127.0.0.1:{server.server_port}"
+    handler.over.set()
+    server.shutdown()
+    server.server_close()
 
 
 def test_an_unreachable_store_is_reported_in_one_line_within_five_seconds(away: str, tmp_path: Path) -> None:

@@ -45,10 +45,11 @@ def chosen() -> Chosen:
 
 @pytest.fixture
 def silent_address() -> Iterator[str]:
-    """A port at which nothing answers."""
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        yield f"http://127.0.0.1:{closed.getsockname()[1]}"
+    """A server that takes connections and never answers."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 def test_an_unreachable_store_gives_a_warning_at_start_and_end(places: ResultPaths, silent_address: str) -> None:
@@ -59,7 +60,7 @@ def test_an_unreachable_store_gives_a_warning_at_start_and_end(places: ResultPat
         assert "the run goes on" in warning
         with watched:
             pass
-        last = watched.finish(study(1))
+        last = watched.finish(study(1), ())
         assert last is not None
         assert "the same command mirrors it again" in last
 
@@ -72,7 +73,7 @@ def test_a_foreign_file_gives_a_warning_and_is_unchanged(places: ResultPaths, co
     places.root.mkdir(parents=True)
     database.write_bytes(content)
     watched = Mirroring(places, None)
-    for warning in (watched.check(), watched.finish(study(1))):
+    for warning in (watched.check(), watched.finish(study(1), ())):
         assert warning is not None
         assert "move it away, the mirror is rebuilt from the ledger" in warning
     assert database.read_bytes() == content
@@ -91,7 +92,7 @@ def test_a_mirror_that_does_not_end_is_abandoned(places: ResultPaths, monkeypatc
 
     def finish() -> None:
         with locked(TrackingStore.resolve(places.root, None, {}).lock_file, 0):
-            warnings.append(Mirroring(places, None).finish(study(1)))
+            warnings.append(Mirroring(places, None).finish(study(1), ()))
 
     assert ends_within(5, finish)
     assert warnings[0] is not None

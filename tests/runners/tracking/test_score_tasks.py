@@ -1,11 +1,9 @@
 """The score of the mirror is the report's, and a kill at any moment leaves a mirror that can be completed."""
 
 import random
-import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -14,7 +12,8 @@ import pytest
 
 from reports.statistics.results import results_of
 from runners.tracking import TrackingStore, mirror
-from runners.tracking.mirrored_run import IDENTITY_TAG, MirroredRun
+from runners.tracking.measurements import SCORE
+from runners.tracking.mirrored_run import IDENTITY_TAG, SCORE_TAG, MirroredRun
 from runners.tracking.runs import projected
 from steeplechase.ledger.sessions import Session
 from steeplechase.ledger.snapshot import Snapshot
@@ -23,7 +22,6 @@ from tests.factories.reports import primary
 from tests.factories.tracked_study import still_running, study
 from tests.ledger.test_task_standing import view
 
-SCORE = "final/score"
 LIMITED = (Session("run", "2026-01-02T03:04:05+00:00", {}, 60.0, "--stop-after 1m"),)
 
 
@@ -31,11 +29,29 @@ def score_of(run: MirroredRun) -> float | None:
     return next((point.value for point in run.points if point.key == SCORE), None)
 
 
-@pytest.mark.parametrize(("docs_answer", "docs_pair"), [(60.0, 70.0), (40.0, 70.0), (40.0, 41.0)])
-def test_the_score_is_the_reports(docs_answer: float, docs_pair: float) -> None:
+def later(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot with later records, as a ledger has them after further trials."""
+    histories = tuple(
+        replace(each, records=tuple(replace(record, sequence=record.sequence + 100) for record in each.records))
+        for each in snapshot.histories
+    )
+    return replace(snapshot, histories=histories)
+
+
+@pytest.mark.parametrize(
+    ("docs_answer", "docs_pair", "described"),
+    [
+        (60.0, 70.0, "docs_answer, docs_pair"),
+        (40.0, 70.0, "docs_pair; left out: docs_answer (not above "),
+        (40.0, 41.0, "none; left out: docs_answer (not above "),
+    ],
+)
+def test_the_score_is_the_reports(docs_answer: float, docs_pair: float, described: str) -> None:
     snapshot = view(docs_answer=docs_answer, docs_pair=docs_pair)
     values = results_of(snapshot, primary).values
-    for run in projected(snapshot)[1:]:
+    study, *runs = projected(snapshot, ())
+    assert study.tags[SCORE_TAG].startswith(described)
+    for run in runs:
         by_seed = values[run.tags["arm"]].get("score", {})
         seeds = [*by_seed] if run.tags["level"] == "arm" else [int(run.tags["seed"])]
         expected = [by_seed[seed] for seed in seeds if seed in by_seed]
@@ -44,40 +60,31 @@ def test_the_score_is_the_reports(docs_answer: float, docs_pair: float) -> None:
 
 def test_there_is_no_score_before_it_is_known_which_tasks_count() -> None:
     whole = view(docs_answer=60.0, docs_pair=70.0)
-    assert all(score_of(run) is None for run in projected(still_running(whole)))
-    limited = projected(replace(still_running(whole), sessions=LIMITED))
+    assert all(score_of(run) is None and SCORE_TAG not in run.tags for run in projected(still_running(whole), ()))
+    limited = projected(replace(still_running(whole), sessions=LIMITED), ())
     assert any(score_of(run) is not None for run in limited)
 
 
 def test_a_score_over_other_tasks_replaces_the_earlier_one(store: TrackingStore) -> None:
-    def shown(snapshot: Snapshot) -> float:
+    def shown(snapshot: Snapshot) -> tuple[float, str]:
         mirror(snapshot, store)
         query = "SELECT value FROM latest_metrics JOIN runs USING (run_uuid) WHERE name = 'baseline/1' AND key = ?"
         ((value,),) = rows(store.database_file, query.replace("?", f"'{SCORE}'"))
-        return float(value)
+        return float(value), values_of_tag(store.database_file, SCORE_TAG)["baseline"]
 
     whole = view(docs_answer=70.0, docs_pair=40.0)
     unmade = replace(whole, shared=())  # no reference is known yet, so that every task counts
-    every = shown(replace(still_running(unmade), sessions=LIMITED))
-    assert shown(whole) - every == pytest.approx((70.0 - 40.0) / 2)
-    assert shown(unmade) == every
+    every, described = shown(replace(still_running(unmade), sessions=LIMITED))
+    assert described == "docs_answer, docs_pair"
+    counting, described = shown(later(whole))
+    assert described.startswith("docs_answer; left out: docs_pair")
+    assert counting - every == pytest.approx((70.0 - 40.0) / 2)
+    below, described = shown(later(later(unmade)))
+    assert (below, described) == (every, "docs_answer, docs_pair")
 
 
 HERE = Path(__file__).parent
 MIRROR_AND_KILL = "tests.factories.sync_and_kill"
-
-
-def test_a_run_whose_parameters_differ_and_one_that_somebody_deleted_are_made_again(store: TrackingStore) -> None:
-    whole = study(arms=2, seeds=(1,))
-    mirror(whole, store)
-    baseline, other = whole.arms
-    changed = replace(other, candidate=baseline.candidate)
-    assert mirror(replace(whole, arms=(baseline, changed)), store).created == 2  # the arm and its trial
-    assert mirror(replace(whole, arms=(baseline, changed)), store).unchanged == 5
-    with closing(sqlite3.connect(store.database_file or "")) as database, database:
-        database.execute("UPDATE runs SET lifecycle_stage = 'deleted' WHERE name = 'depthwise'")
-    summary = mirror(replace(whole, arms=(baseline, changed)), store)
-    assert (summary.created, summary.updated) == (1, 1)  # the trial has another parent
 
 
 def test_after_a_kill_at_any_moment_the_next_mirror_has_each_run_once_and_none_open(tmp_path: Path) -> None:

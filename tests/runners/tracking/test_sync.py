@@ -1,5 +1,6 @@
 """The mirror has every row of the ledger once, and is idempotent."""
 
+import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -8,20 +9,22 @@ import pytest
 
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.mirrored_run import IDENTITY_TAG
-from steeplechase.ledger.records import TrialStatus
 from steeplechase.ledger.sessions import Session
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import FineTuneResult, PretrainResult
 from tests.factories.mlflow_rows import everything, rows, statuses, values_of_tag
-from tests.factories.tracked_study import arm_row, still_running, study
+from tests.factories.tracked_study import LABELS, arm_row, still_running, study
 
 
 def test_a_second_mirror_writes_nothing(mirrored_results: Path) -> None:
     database = mirrored_results / "mlflow.db"
     before, written = everything(database), database.stat().st_mtime_ns
-    summary = mirror(study(), TrackingStore.resolve(mirrored_results, None, {}))
+    artifacts = {path: path.stat().st_mtime_ns for path in (mirrored_results / "artifacts").rglob("*")}
+    summary = mirror(study(), TrackingStore.resolve(mirrored_results, None, {}), [mirrored_results / "report.md"])
     assert (summary.created, summary.updated, summary.unchanged) == (0, 0, 25)
     assert everything(database) == before
     assert database.stat().st_mtime_ns == written
-    assert not (mirrored_results / "artifacts").exists()
+    assert {path: path.stat().st_mtime_ns for path in (mirrored_results / "artifacts").rglob("*")} == artifacts
 
 
 def test_trials_are_children_of_arms_and_arms_of_the_study(mirrored_results: Path) -> None:
@@ -101,7 +104,7 @@ def test_a_study_that_was_stopped_has_ended_and_its_resumption_doubles_nothing(
     resumed = replace(stopped, sessions=(replace(session, stopped_by=None, interruption=None),))
     mirror(resumed, store)  # no stage of the new session has ended yet
     assert {name for name, status in statuses(database).items() if status == "RUNNING"} == interrupted
-    assert not any(values_of_tag(database, "stop_reason").values())
+    assert values_of_tag(database, "stop_reason") == {}
     ended = replace(whole, sessions=(session,))
     mirror(ended, store)
     assert set(statuses(database).values()) == {"FINISHED"}
@@ -116,16 +119,49 @@ def test_a_run_missing_from_the_ledger_is_closed(store: TrackingStore) -> None:
     assert statuses(store.database_file)["depthwise/1"] == "KILLED"
 
 
-def test_single_values_are_sent_once_over_repeated_mirrors(store: TrackingStore) -> None:
-    whole = study(arms=2, seeds=(1, 2))
-    for records in range(6):
-        histories = tuple(
-            replace(one, records=one.records[:records], decisions=(), status=TrialStatus.RUNNING)
-            for one in whole.histories
-        )
-        mirror(replace(whole, histories=histories), store)
-    mirror(whole, store)
-    singles = "SELECT run_uuid, key, count(*) FROM metrics WHERE step = 0 GROUP BY run_uuid, key"
-    counts = rows(store.database_file, singles)
-    assert {key for _, key, _ in counts} >= {"final/held_out_loss", "final/score", "task/docs_pair/accuracy"}
-    assert {count for *_, count in counts} == {1}
+def test_a_value_that_is_not_finite_is_a_tag_and_never_a_metric(store: TrackingStore) -> None:
+    mirror(_with_odd_values(study(arms=1, seeds=(1,))), store)
+    told = values_of_tag(store.database_file, "non_finite")["baseline/1"]
+    assert "train_loss_by_tokens at 2048 tokens: nan" in told
+    assert "accuracy of docs_pair#2: inf" in told
+    shown = rows(store.database_file, "SELECT key, value, is_nan FROM metrics")
+    assert all(not is_nan and math.isfinite(value) and abs(value) < 1e300 for _, value, is_nan in shown)
+    assert "task/docs_answer/f1" in {key for key, *_ in shown}
+    assert "task/docs_pair/accuracy" not in {key for key, *_ in shown}  # one of two seeds is no mean over both
+
+
+def test_a_changed_report_replaces_the_attached_one(store: TrackingStore, tmp_path: Path) -> None:
+    snapshot, report = study(arms=1, seeds=(1,)), tmp_path / "report.md"
+    for text in ("first", "second"):
+        report.write_text(text)
+        mirror(snapshot, store, [report])
+    attached = list(store.artifacts.rglob("report.md"))
+    assert [path.read_text() for path in attached] == ["second"]
+
+
+def _with_odd_values(snapshot: Snapshot) -> Snapshot:
+    (history,) = snapshot.histories
+    pretrain, tuned = history.records[0], history.records[LABELS.index("docs_pair#2")]
+    assert isinstance(pretrain.result, PretrainResult)
+    assert isinstance(tuned.result, FineTuneResult)
+    curve = ((1024, 9.0), (2048, math.nan), (3072, -math.inf), (4096, 8.0))
+    odd = {
+        pretrain.label: replace(pretrain, result=pretrain.result.model_copy(update={"train_curve": curve})),
+        tuned.label: replace(tuned, result=tuned.result.model_copy(update={"scores": {"accuracy": math.inf}})),
+    }
+    records = tuple(odd.get(record.label, record) for record in history.records)
+    return replace(snapshot, histories=(replace(history, records=records),))
+
+
+def test_an_arm_shows_how_its_loss_differs_from_the_baselines(mirrored_results: Path) -> None:
+    query = (
+        "SELECT runs.name, latest_metrics.key, value FROM latest_metrics JOIN runs USING (run_uuid) "
+        "WHERE latest_metrics.key LIKE 'delta/%'"
+    )
+    found: dict[str, dict[str, float]] = {}
+    for name, key, value in rows(mirrored_results / "mlflow.db", query):
+        found.setdefault(name, {})[key] = value
+    expected = {"delta/held_out_loss": -0.12, "delta/held_out_loss/n": 3, "delta/held_out_loss/sd": 0}
+    assert {key: found["depthwise"][key] for key in expected} == pytest.approx(expected, abs=1e-6)
+    assert found["depthwise"]["delta/score"] == pytest.approx(0.02)
+    assert found.keys() == {"depthwise", "lightweight", "dynamic", "span-dynamic-k13"}

@@ -1,7 +1,7 @@
 """Choice and validation of the tracking store, and its server."""
 
 import os
-import shutil
+import re
 import signal
 import socket
 import sqlite3
@@ -19,12 +19,13 @@ from mlflow.server.security_utils import is_allowed_host_header
 
 from runners.tracking import TrackingStore, TrackingUnavailable, mirror
 from runners.tracking.connectivity import ENFORCED, redacted, server_environment
+from runners.tracking.store import refuse_places_outside
 from steeplechase.foundation.errors import CorruptionError, MachineError
 from tests.factories.paths import ROOT
 from tests.factories.tracked_study import study
 
 
-@pytest.mark.parametrize("name", ["mlflow.db", "mlflow.db-wal"])
+@pytest.mark.parametrize("name", ["artifacts", "mlflow.db", "mlflow.db-wal", "artifacts/table2-laptop/run/report.md"])
 def test_nothing_is_mirrored_through_a_symbolic_link(tmp_path: Path, name: str) -> None:
     (tmp_path / "elsewhere").mkdir()
     link = tmp_path / "results" / name
@@ -35,19 +36,34 @@ def test_nothing_is_mirrored_through_a_symbolic_link(tmp_path: Path, name: str) 
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-@pytest.mark.parametrize("place", ["/elsewhere", "s3://user:word@bucket/run", "http://127.0.0.1:7/x"])
-@pytest.mark.parametrize("column", ["runs SET artifact_uri", "experiments SET artifact_location"])
-def test_a_database_in_the_results_that_names_a_place_of_artifacts_is_refused(
-    mirrored_results: Path, tmp_path: Path, place: str, column: str
+@pytest.mark.parametrize(
+    ("place", "is_inside"),
+    [
+        ("{}/artifacts/table2-laptop/run/artifacts", True),
+        ("file://{}/artifacts/table2-laptop/run", True),
+        ("{}/elsewhere", False),
+        ("{}/artifacts/../elsewhere", False),
+        ("file://{}/artifacts/%2e%2e/elsewhere", False),
+        ("artifacts/run", False),
+        ("s3://user:word@bucket/run", False),
+        ("http://127.0.0.1:7/x", False),
+    ],
+)
+@pytest.mark.parametrize("table", ["runs", "experiments"])
+def test_artifacts_that_a_database_names_outside_the_results_are_refused(
+    tmp_path: Path, place: str, is_inside: bool, table: str
 ) -> None:
-    (tmp_path / "results").mkdir()
-    file = Path(shutil.copy(mirrored_results / "mlflow.db", tmp_path / "results"))
+    place, file = place.format(tmp_path), tmp_path / "mlflow.db"
     with closing(sqlite3.connect(file)) as database, database:
-        database.execute(f"UPDATE {column} = ?", (place,))
-    with pytest.raises(TrackingUnavailable, match="keeps artifacts at") as refused:
-        mirror(study(arms=1), TrackingStore.resolve(tmp_path / "results", None, {}))
+        database.execute("CREATE TABLE runs (artifact_uri TEXT)")
+        database.execute("CREATE TABLE experiments (experiment_id INTEGER, artifact_location TEXT)")
+        database.execute(f"INSERT INTO {table} VALUES ({'1, ' * (table == 'experiments')}?)", (place,))
+    if is_inside:
+        refuse_places_outside(file, tmp_path / "artifacts")
+        return
+    with pytest.raises(CorruptionError, match="keeps artifacts at") as refused:
+        refuse_places_outside(file, tmp_path / "artifacts")
     assert "word" not in str(refused.value)
-    TrackingStore.resolve(tmp_path / "others", f"sqlite:///{file}", {}).check()  # a store that the user names
 
 
 SERVER = "from pathlib import Path; import sys; from runners.tracking import TrackingStore, serve; "
@@ -129,7 +145,7 @@ def test_a_taken_port_is_refused_with_a_free_one(mirrored_results: Path, silent_
         [sys.executable, "-c", SERVE_IT, str(mirrored_results), str(silent_port)],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert f"port {silent_port} is taken; name another one with --port" in done.stderr
+    assert re.search(rf"port {silent_port} is taken; \d+ is free", done.stderr)
 
 
 def test_the_server_answers_on_loopback_and_ends_on_interrupt(mirrored_results: Path, closed_port: int) -> None:

@@ -27,7 +27,7 @@ def of_level(runs: Any, level: str) -> list[Any]:
 
 
 def test_every_trial_is_mirrored_once_under_its_arm(done: Snapshot) -> None:
-    runs = projected(done)
+    runs = projected(done, ())
     assert done.tuning is not None
     assert [run.name for run in of_level(runs, "arm")] == ["baseline", "narrow", "dynamic", "dynamic@own"]
     assert [run.name for run in of_level(runs, "tuning arm")] == [arm.name for arm in done.tuning.arms]
@@ -38,6 +38,19 @@ def test_every_trial_is_mirrored_once_under_its_arm(done: Snapshot) -> None:
     assert {run.status for run in runs} == {RunStatus.FINISHED}
     for run in of_level(runs, "tuning trial"):
         assert "final/held_out_loss" in {point.key for point in run.points}
+    orders = [run.order for run in runs]
+    assert orders == sorted(set(orders))
+
+
+def test_arms_have_differences_to_the_baseline_and_tuning_arms_have_none(done: Snapshot) -> None:
+    runs = projected(done, ())
+    values = {run.name: {point.key: point.value for point in run.points} for run in of_level(runs, "arm")}
+    assert "delta/held_out_loss" not in values["baseline"]
+    for name in ("narrow", "dynamic", "dynamic@own"):  # the baseline is best at the shared recipe
+        difference = values[name]["final/held_out_loss"] - values["baseline"]["final/held_out_loss"]
+        assert values[name]["delta/held_out_loss"] == pytest.approx(difference, abs=1e-4)
+    tried = [point.key for run in of_level(runs, "tuning arm") for point in run.points]
+    assert not [key for key in tried if key.startswith("delta/")]
 
 
 def test_a_tuning_trial_that_failed_is_a_failed_trial_of_the_study(tmp_path: Path) -> None:
@@ -45,7 +58,7 @@ def test_a_tuning_trial_that_failed_is_a_failed_trial_of_the_study(tmp_path: Pat
         return Failure("ValueError: no") if work.trial == "narrow@shared/101" else curve(work)
 
     found = ran(tmp_path, tuned(tmp_path), answer=answer, publishes=False, ledger_path=Path(":memory:"))
-    study, *runs = projected(replace(found, labels=("pretrain@2560",)))
+    study, *runs = projected(replace(found, labels=("pretrain@2560",)), ())
     assert "1 failed" in study.tags["trials"]
     assert next(run for run in runs if run.name == "narrow@shared/101").status is RunStatus.FAILED
 

@@ -214,11 +214,11 @@ NOTE = (
 )
 
 
-def markdown(published: Path, experiments: Path) -> str:
-    """Return the claims with their sources and the table of tests as Markdown."""
+def markdown(published: Path, tests: Iterable[ClaimRow]) -> str:
+    """Return the claims with their sources and the table of their tests, those of `claim_rows`, as Markdown."""
     claims = read_paper_claims(published)
     listed = [f"- **{claim.id}** {escape(claim.statement)} ({escape(claim.source)})" for claim in claims]
-    rows = [HEADINGS, ALIGNMENTS, *map(_cells, claim_rows(published, experiments))]
+    rows = [HEADINGS, ALIGNMENTS, *map(_cells, tests)]
     return "\n\n".join(("\n".join(listed), "\n".join(table_lines(rows)), NOTE)) + "\n"
 
 

@@ -18,6 +18,6 @@ def claims(
     ] = EXPERIMENTS,
 ) -> None:
     """Print the papers' claims with their verdicts as Markdown; OUT/claims.toml declares them."""
-    from reports.paper_claims import markdown
+    from reports.paper_claims import claim_rows, markdown
 
-    print_document(markdown(folder, experiments))
+    print_document(markdown(folder, claim_rows(folder, experiments)))

@@ -1,5 +1,6 @@
 """The small candidates that contracts are measured on: one option of any axis in two blocks of width 24."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ NAMES = EntityNames(
 TOKENS = 2000
 
 
+@cache
 def text(tokens: int = TOKENS) -> NDArray[np.uint16]:
     """Return a stream in which a word mostly follows from the one before, with [SEP] now and then."""
     random = np.random.default_rng(5)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from jaxtyping import install_import_hook
+from jaxtyping import config, install_import_hook
 
 # only the packages that hold tensors: their annotations are shapes, everywhere else mypy is enough
 install_import_hook(["steeplechase.models", "steeplechase.tasks.objectives"], "beartype.beartype")
@@ -21,7 +21,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # a busy machine is no failure; where CI is set, a change is judged by the same examples as the change before it
 SAME_EXAMPLES = bool(os.environ.get("CI"))
 settings.register_profile("random", deadline=None)
-settings.register_profile("fixed", deadline=None, derandomize=True)
+settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("fixed" if SAME_EXAMPLES else "random")
 
 
@@ -29,6 +29,8 @@ gc.disable()  # imports make millions of objects and leave no garbage
 
 
 HERE = Path(__file__).parent
+SHAPED = ("models", "tasks")
+"""Whose tests check shapes: training in the others calls the same functions, in most of its time for the checks."""
 LONG = {"slow", "engines"}
 CORE = (
     *("analysis", "foundation", "search_space", "configuration", "ledger", "runners/test_stage_keys.py"),
@@ -55,6 +57,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     place = collection_path.relative_to(HERE).as_posix() if collection_path.is_relative_to(HERE) else "."
     inside = place == "." or any(place.startswith(each) or each.startswith(f"{place}/") for each in CORE)
     return True if config.option.markexpr == "core" and not inside else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Check shapes in a test, and in the fixtures that are made for it, where its folder is one of tensors."""
+    config.update("jaxtyping_disable", not item.path.relative_to(HERE).as_posix().startswith(SHAPED))
 
 
 def pytest_collection_finish() -> None:

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from scipy import stats
 
 from steeplechase.analysis import paired
-from steeplechase.analysis.claim_family import ClaimTest, claim_p, claim_test, corrected
+from steeplechase.analysis.claim_family import ClaimTest, claim_test, corrected
 from steeplechase.analysis.estimates import Estimates
 from steeplechase.analysis.graphical import Graph, directed, gated, graphical_test, holm
 from steeplechase.analysis.simultaneous import Simultaneous, single_step, step_down
@@ -73,21 +73,6 @@ def test_it_is_the_closed_test_of_its_intersections(p: list[float], passed_on: f
 def test_a_gated_hypothesis_is_rejected_only_behind_its_gate(p: list[float]) -> None:
     gate, behind = np.split(graphical_test(np.array(p), gated(4)).rejected, 2)
     assert not (behind & ~gate).any()
-
-
-@given(st.lists(P, min_size=8, max_size=8), st.integers(0, 7))
-def test_a_smaller_p_loses_no_rejection(p: list[float], place: int) -> None:
-    before = graphical_test(np.array(p), gated(4)).rejected
-    p[place] /= 10
-    assert (graphical_test(np.array(p), gated(4)).rejected >= before).all()
-
-
-@pytest.mark.parametrize("arms", [1, 2, 5])
-def test_no_graph_gives_more_than_it_has(arms: int) -> None:
-    for graph in (gated(arms), gated(arms, 1.0), directed(gated(arms)), holm(arms), directed(holm(arms))):
-        assert graph.shares.sum() == pytest.approx(1)
-        assert (graph.edges.sum(axis=1) <= 1 + 1e-12).all()
-        assert not np.diag(graph.edges).any()
 
 
 @pytest.mark.parametrize("true_gates", [0, 2, 4])
@@ -189,37 +174,9 @@ def test_one_claim_is_judged_by_its_interval(value: float, bounds: tuple[float, 
         assert claim.contradicted() == outside
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8))
-def test_more_claims_never_help_one(p_values: list[tuple[float, float]]) -> None:
-    family = corrected([ClaimTest(*each) for each in p_values])
-    for each, one in zip(p_values, family, strict=True):
-        (alone,) = corrected([ClaimTest(*each)])
-        assert one.supported() <= alone.supported()
-        assert one.contradicted() <= alone.contradicted()
-
-
 def test_what_is_not_known_is_not_part_of_the_family() -> None:
     family = corrected([ClaimTest(0.02, 0.98), ClaimTest(None, None)])
     assert family[0].supported_p == pytest.approx(0.04)
     assert not family[1].supported()
     assert not family[1].contradicted()
     assert claim_test(estimate(np.nan), 0.0, np.inf) == ClaimTest(None, None)
-
-
-@pytest.mark.parametrize("correlation", [0.0, 0.9])
-def test_no_verdict_is_wrong_in_nineteen_of_twenty_studies(correlation: float) -> None:
-    truth = np.array([0.0, 0.0, 0.0, 3.0, -3.0, 0.2])
-    bounds = [(1e-9, np.inf), (-np.inf, -1e-9), (-0.2, -1e-9), (0.0, np.inf), (0.0, np.inf), (-0.2, 0.2)]
-    true = [low <= value <= high for value, (low, high) in zip(truth, bounds, strict=True)]
-    random, wrong = np.random.default_rng(9), 0
-    noise = correlation**0.5 * random.normal(size=(1500, 1)) + (1 - correlation) ** 0.5 * random.normal(
-        size=(1500, 6)
-    )
-    errors = (random.chisquare(4, (1500, 6)) / 4) ** 0.5
-    p_values = claim_p(Estimates(truth + noise, errors, np.full((1500, 6), 4.0)), *np.array(bounds).T)
-    for outside, inside in zip(*(each.tolist() for each in p_values), strict=True):
-        family = corrected([ClaimTest(*each) for each in zip(outside, inside, strict=True)])
-        wrong += any(
-            one.contradicted() if is_true else one.supported() for one, is_true in zip(family, true, strict=True)
-        )
-    assert wrong / 1500 <= 0.05 + 3 * (0.05 * 0.95 / 1500) ** 0.5

@@ -32,17 +32,6 @@ def test_a_planted_exit_is_found_to_a_few_points(place: int, drop: float) -> Non
     assert found.exits["planted"] == pytest.approx(place * STEP, abs=4 * STEP)
 
 
-@given(st.integers(1, 1000), st.floats(0.1, 100))
-def test_units_of_tokens_and_of_loss_change_nothing_but_themselves(tokens: int, loss: float) -> None:
-    curves = {name: curve(at, noise=0.2, seed=at) for name, at in (("a", 4_000_000), ("b", 9_000_000))}
-    scaled = {name: {at * tokens: value * loss for at, value in each.items()} for name, each in curves.items()}
-    found, other = plateau_of(curves), plateau_of(scaled)
-    assert found is not None
-    assert other is not None
-    assert other.level == pytest.approx(found.level * loss)
-    assert other.exits == pytest.approx({name: at * tokens for name, at in found.exits.items() if at is not None})
-
-
 def test_a_later_start_is_a_later_exit_and_noise_of_single_batches_decides_nothing() -> None:
     places = [10, 40, 60, 95, 120]
     curves = {str(place): curve(place * STEP, noise=0.15, seed=place) for place in places}
@@ -75,14 +64,6 @@ def test_without_a_plateau_there_is_no_exit() -> None:
     assert plateau_of(falling) is None
     assert plateau_of({}) is None
     assert plateau_of({"short": dict(list(curve(None).items())[: FEWEST_POINTS - 1])}) is None
-
-
-def test_long_curves_are_averaged_and_keep_their_exit() -> None:
-    coarse = curve(60 * STEP, noise=0.02)
-    fine = {at - less: loss for at, loss in coarse.items() for less in (0, STEP // 3, 2 * STEP // 3)}
-    found = plateau_of({"fine": fine})
-    assert found is not None
-    assert found.exits["fine"] == pytest.approx(60 * STEP, abs=4 * STEP)
 
 
 def test_the_level_of_published_curves_is_the_loss_of_a_model_that_knows_token_frequencies_alone() -> None:

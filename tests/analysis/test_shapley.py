@@ -45,31 +45,12 @@ def test_all_permutations_are_the_closed_form(size: int, values: np.ndarray) -> 
     assert values_of(every, worth) == pytest.approx(values_of(all_orders(names), worth))
 
 
-@given(GAMES)
-def test_interchangeable_components_have_one_value_and_idle_ones_none(values: np.ndarray) -> None:
-    first, second, idle, other = NAMES
-    of_reduced = game(values, (first, other))
-
-    def worth(members: frozenset[str]) -> float:
-        return of_reduced[members & {other} | ({first} if members & {first, second} else frozenset())]
-
-    found = values_of(all_orders(NAMES), {each: worth(each) for each in all_orders(NAMES).coalitions})
-    assert found[first] == pytest.approx(found[second])
-    assert found[idle] == pytest.approx(0.0, abs=1e-12)
-
-
 @given(st.lists(st.floats(-5, 5), min_size=4, max_size=4), st.integers(1, 6))
 def test_additive_components_are_recovered_from_any_orders(effects: list[float], orders: int) -> None:
     own = dict(zip(NAMES, effects, strict=True))
     for weights in (all_orders(NAMES), sampled_orders(NAMES, orders)):
         worth = {each: 2.0 + sum(own[one] for one in each) for each in weights.coalitions}
         assert values_of(weights, worth) == pytest.approx(own)
-
-
-def test_two_components_share_their_interaction() -> None:
-    names = NAMES[:2]
-    worth = dict(zip(all_orders(names).coalitions, (1.0, 2.0, 4.0, 9.0), strict=True))
-    assert values_of(all_orders(names), worth) == pytest.approx({names[0]: 3.0, names[1]: 5.0})
 
 
 @pytest.mark.parametrize("orders", [None, 8])

@@ -26,41 +26,28 @@ def test_the_interval_of_the_analysis_of_variance_holds_the_truth_in_95_of_100(
     spreads: tuple[float, float, float], paired: bool
 ) -> None:
     """With 4 seeds; where there is only residual noise it may be too wide, since components below 0 count as 0."""
-    random, tables = np.random.default_rng(4), 1500
+    random, tables = np.random.default_rng(4), 500
     inside = 0
     for _ in range(tables):
         found = two_way_interval(drawn(4, 60, spreads, random, 0.5), drawn(4, 60, spreads, random), paired=paired)
         inside += found.low <= 0.5 <= found.high
-    assert 0.935 < inside / tables < (0.97 if any(spreads[:2]) else 1.0)
+    assert 0.93 < inside / tables < (0.97 if any(spreads[:2]) else 1.0)
 
 
-@pytest.mark.parametrize("seeds", [2, 3, 5])
-@pytest.mark.parametrize("spreads", [(1.0, 4.0, 4.0), (1.0, 8.0, 8.0), (0.1, 8.0, 8.0), (1.0, 0.0, 1.0)])
+@pytest.mark.parametrize("seeds", [2, 5])
+@pytest.mark.parametrize("spreads", [(1.0, 4.0, 4.0), (0.1, 8.0, 8.0), (1.0, 0.0, 1.0)])
 def test_the_wider_of_both_tests_detects_no_difference_more_often_than_its_level(
     seeds: int, spreads: tuple[float, float, float]
 ) -> None:
-    """Two standard errors of 5% of 1,500 tables are 1.1 points."""
-    random, tables = np.random.default_rng(9), 1500
+    """Two standard errors of 5% of 600 tables are 1.8 points."""
+    random, tables = np.random.default_rng(9), 600
     found = 0
     for _ in range(tables):
         values, others = drawn(seeds, 100, spreads, random), drawn(seeds, 100, spreads, random)
         means, other_means = (dict(enumerate(each.mean(axis=1))) for each in (values, others))
         decides = wider(estimate(means, other_means, MeanTest.WELCH), two_way(values, others, paired=False))
         found += decides.p().item() <= 0.05
-    assert found / tables <= 0.05 + 0.011
-
-
-def test_the_wider_of_both_tests_has_more_power_than_the_larger_error_with_the_fewer_degrees() -> None:
-    random, tables, seeds = np.random.default_rng(10), 600, 3
-    detected = np.zeros(2)
-    for _ in range(tables):
-        values, others = (drawn(seeds, 100, (1.0, 8.0, 8.0), random, mean) for mean in (4.6, 0.0))
-        means, other_means = (dict(enumerate(each.mean(axis=1))) for each in (values, others))
-        over_seeds, both = estimate(means, other_means), two_way(values, others, paired=False)
-        errors = np.maximum(over_seeds.standard_error, both.standard_error)
-        safest = Estimates(both.value, errors, np.minimum(over_seeds.degrees, both.degrees))
-        detected += [each.p().item() <= 0.01 for each in (wider(over_seeds, both), safest)]
-    assert detected[0] > 4 * detected[1]
+    assert found / tables <= 0.05 + 0.018
 
 
 def score(tasks: list[tuple[np.ndarray, np.ndarray]]) -> Estimates:
@@ -73,7 +60,7 @@ def score(tasks: list[tuple[np.ndarray, np.ndarray]]) -> Estimates:
 @pytest.mark.parametrize("seeds", [3, 5])
 def test_the_interval_of_a_score_of_several_tasks_holds_the_truth_in_95_of_100(seeds: int) -> None:
     """Seeds have one effect on all tasks and one on each; examples of two tasks are independent."""
-    random, tables, inside = np.random.default_rng(11), 1200, 0
+    random, tables, inside = np.random.default_rng(11), 500, 0
     for _ in range(tables):
         common = random.normal(0, 0.5, (2, seeds, 1))
         tasks = [
@@ -85,7 +72,7 @@ def test_the_interval_of_a_score_of_several_tasks_holds_the_truth_in_95_of_100(s
         ]
         found = interval(score(tasks))  # type: ignore[arg-type]
         inside += found.low <= 0.4 <= found.high
-    assert 0.935 < inside / tables < 0.985
+    assert 0.93 < inside / tables < 0.985
 
 
 def test_what_no_set_of_examples_has_varies_over_seeds_alone() -> None:

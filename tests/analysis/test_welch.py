@@ -56,13 +56,6 @@ def test_tables_are_computed_cell_by_cell() -> None:
         assert one.p() == pytest.approx(whole.p()[table])
 
 
-def test_equal_variances_and_sizes_have_the_pooled_degrees() -> None:
-    sample = np.array([1.0, 2.0, 3.0])
-    arms = moments(np.stack([sample + shift for shift in range(6)]))
-    weights = np.array([[1 / 3, 1 / 3, 1 / 3, -1 / 3, -1 / 3, -1 / 3]])
-    assert contrasts(arms, weights).degrees == pytest.approx([12.0])
-
-
 DEGREES = st.floats(0.5, 2000)
 SHARES = st.floats(1e-7, 0.999)
 

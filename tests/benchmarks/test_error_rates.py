@@ -17,8 +17,8 @@ from benchmarks.error_rates import (
 )
 from steeplechase.configuration.designs.coalitions import ORDERS_AT_LEAST
 
-TABLES = 400
-ALARMS = 0.05 + 0.022  # two Monte Carlo standard errors of 400 tables
+TABLES = 200
+ALARMS = 0.05 + 0.031  # two Monte Carlo standard errors of 200 tables
 FEW = [population for population in POPULATIONS if population.seeds == 3]
 
 
@@ -42,12 +42,9 @@ def test_contrasts_of_the_design_find_what_no_single_arm_shows() -> None:
     assert contrasts[0][0] <= ALARMS
 
 
-@pytest.mark.parametrize("seeds", [3, 5])
 @pytest.mark.parametrize("answers", ANSWERS, ids=lambda answers: answers.name)
-def test_over_seeds_and_examples_no_difference_is_found_more_often_than_its_level(
-    answers: Answers, seeds: int
-) -> None:
-    assert example_rates(answers, seeds, 0.0, TABLES)[WIDER][0] <= ALARMS
+def test_over_seeds_and_examples_no_difference_is_found_more_often_than_its_level(answers: Answers) -> None:
+    assert example_rates(answers, 3, 0.0, TABLES)[WIDER][0] <= ALARMS
 
 
 def test_over_seeds_alone_arms_differ_that_do_not() -> None:
@@ -55,7 +52,6 @@ def test_over_seeds_alone_arms_differ_that_do_not() -> None:
     assert example_rates(varying, 5, 0.0, TABLES)[ALONE][0] > 0.2
 
 
-@pytest.mark.parametrize(("components", "orders"), [(3, None), (5, ORDERS_AT_LEAST), (6, ORDERS_AT_LEAST)])
-@pytest.mark.parametrize("seeds", [3, 5])
-def test_intervals_hold_the_shapley_value_over_all_orders(components: int, orders: int | None, seeds: int) -> None:
-    assert shapley_coverage(components, orders, seeds, TABLES)[0] >= 0.92
+@pytest.mark.parametrize(("components", "orders"), [(3, None), (6, ORDERS_AT_LEAST)])
+def test_intervals_hold_the_shapley_value_over_all_orders(components: int, orders: int | None) -> None:
+    assert shapley_coverage(components, orders, 3, TABLES)[0] >= 0.92

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from benchmarks.replays import COMPARED, FAMILIES, RANDOM, VARIANTS, chosen_without, page, published, ratios
-from runners.replay.settings import SEARCHES
+from benchmarks.replays import COMPARED, FAMILIES, VARIANTS, chosen_without, ratios
 
 NAMES = (*COMPARED, *VARIANTS)
 
@@ -26,17 +25,3 @@ def test_a_search_that_loses_on_a_family_is_not_chosen_for_another() -> None:
     assert chosen_without("own_tables", means, 1.1) == "tpe"
     assert chosen_without("own_tables", means, 2.0) == "asha"
     assert chosen_without("own_tables", means, 0.1) is None
-
-
-def test_the_page_has_every_family_and_search() -> None:
-    generator = np.random.default_rng(1)
-    text = page({name: {each: generator.random((6, 3)) for each in (RANDOM, *NAMES)} for name in FAMILIES})
-    assert all(f"| {family.title} |" in text for family in FAMILIES.values())
-    assert all(f"`{search}`" in text for search in NAMES)
-    assert {*NAMES, RANDOM} <= {*SEARCHES}
-
-
-def test_the_published_reports_have_a_task_per_pretraining_seed() -> None:
-    tasks = [*published()]
-    assert [task.name for task in tasks] == [f"seed {seed}" for seed in range(1, 6)]
-    assert {task.values.shape for task in tasks} == {(39, 30)}

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.whole_job import contenders, job
-from benchmarks.whole_job.contenders import CONTENDERS, HERE, Contender
-from benchmarks.whole_job.job import Job, Usage, processor_times
-from benchmarks.whole_job.page import Measured, page
+from benchmarks.whole_job import job
+from benchmarks.whole_job.contenders import CONTENDERS, HERE
+from benchmarks.whole_job.job import Job, processor_times
 from steeplechase.configuration.loading import load_experiment
 
 BUSY = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass\n"
@@ -58,20 +57,3 @@ def test_the_files_of_every_side_are_those_of_one_sweep() -> None:
     assert experiment.baseline.architecture.vocabulary_size == values["VOCABULARY"]
     sizes = {arm.candidate.architecture.convolution.kernel_size for arm in experiment.arms}  # type: ignore[union-attr]
     assert (sizes, pretraining.seeds) == (set(values["KERNEL_SIZES"]), values["SEEDS"])  # type: ignore[call-overload]
-
-
-def test_lines_of_user_code_leave_out_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "script.py").write_text('"""What it is."""\n\n# why\nx = 1  # this\n\ny = 2\n')
-    monkeypatch.setattr(contenders, "HERE", tmp_path)
-    assert replace(CONTENDERS[0], files=("script.py",)).lines == 2
-
-
-def test_the_page_says_what_was_asked_and_what_was_measured() -> None:
-    def measured(contender: Contender, cpu: float) -> Measured:
-        return Measured(contender, Usage(9, cpu, ""), Usage(9, 1.5 * cpu, ""), True, 1, (10, 11))
-
-    for cpu, verdict in ((25.0, "0.25, reached"), (26.0, "0.26, not reached")):
-        text = page([measured(one, cpu if one is CONTENDERS[0] else 100.0) for one in CONTENDERS], 0.6)
-        assert f"Measured: {verdict}." in text
-        assert "| 9 s | 100 s |" in text
-        assert "50 s (50%) | equal | 11 / 10 | 1 |" in text

@@ -7,6 +7,7 @@ from search_space.overrides import difference
 from search_space.released.models import PRESETS, parameters_as_published, preset_of
 from search_space.released.papers import PublishedTable, published
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.validation.warnings import warnings_of
 from steeplechase.configuration.yaml import scales
 from steeplechase.models.build_encoder import build_encoder
 from tests.factories.experiment_files import experiment_of
@@ -38,22 +39,22 @@ def table_of(experiment: Experiment) -> PublishedTable:
 
 
 @pytest.mark.parametrize("name", EXPERIMENT_FILES)
-def test_an_experiment_names_the_schema_that_is_there(name: str) -> None:
+def test_an_experiment_names_the_schema_judges_its_claims_at_every_scale_and_is_not_warned_of(name: str) -> None:
+    """A scale's list of claims replaces the file's, so that it has to begin with it."""
     file = EXPERIMENTS / name
     (first, *_) = file.read_text(encoding="utf-8").splitlines()
     assert first.startswith(SCHEMA)
     assert (file.parent / first.removeprefix(SCHEMA)).resolve() == (EXPERIMENTS / "schema.json").resolve()
+    claims = set(experiment_of(name, None).claims)
+    for scale in scales(file):
+        experiment = experiment_of(name, scale)
+        assert claims <= set(experiment.claims), scale
+        assert warnings_of(experiment, machine_memory=2**60) == (), scale
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_table_has_its_three_scales_and_others_the_small_ones(name: str) -> None:
     assert set(scales(EXPERIMENTS / name)) >= {"laptop", "smoke", *(["paper"] if name not in PROBES + OWN else [])}
-
-
-@pytest.mark.parametrize("name", PROBES)
-def test_a_probe_claims_what_its_mechanism_does(name: str) -> None:
-    assert experiment_of(name, "laptop").claims
-    assert experiment_of(name, "laptop").corpus.kind.startswith("planted")
 
 
 @pytest.mark.parametrize("name", OF_MODELS)

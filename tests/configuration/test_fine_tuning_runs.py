@@ -15,7 +15,7 @@ from runners.training.optimisers.parameter_groups import set_rate
 from runners.work_queue import Failure, StageTask
 from search_space.convolution import Dynamic
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.fine_tuning import FineTuning, TaskExamples, TaskSettings, TaskTraining
+from steeplechase.configuration.fine_tuning import TaskTraining
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.records import Status, TrialStatus, with_results
@@ -95,24 +95,11 @@ def test_every_training_setting_is_in_the_stage_in_by_task_and_in_the_key(name: 
         assert keys(changed)[label] != keys(plain)[label]
 
 
-def test_a_single_task_may_have_every_setting_that_all_tasks_have() -> None:
-    shared = {**TaskExamples.model_fields, **TaskTraining.model_fields}
-    assert shared.keys() == TaskSettings.model_fields.keys() < FineTuning.model_fields.keys()
-    assert TaskSettings().changes == {}
-
-
 def test_a_field_at_its_default_changes_no_key(tmp_path: Path) -> None:
     said = experiment(tmp_path, layer_rate_decay=1.0, swap_pairs=True, by_task={"docs_pair": {"epochs": 3}})
     assert keys(said) == keys(experiment(tmp_path))  # docs_pair may not be swapped, so nothing is
     decayed = keys(experiment(tmp_path, layer_rate_decay=0.8))
     assert {label for label, key in keys(said).items() if decayed[label] != key} == {"docs_pair#1", "docs_pair#2"}
-
-
-def test_one_task_may_have_other_settings(tmp_path: Path) -> None:
-    tasks = ["docs_acceptability", "docs_pair"]
-    found = tuned(experiment(tmp_path, tasks=tasks, by_task={"docs_pair": {"epochs": 10, "layer_rate_decay": 0.8}}))
-    assert (found["docs_pair#1"].epochs, found["docs_pair#1"].layer_rate_decay) == (10, 0.8)
-    assert (found["docs_acceptability#1"].epochs, found["docs_acceptability#1"].layer_rate_decay) == (3, 1.0)
 
 
 def test_every_combination_is_a_stage_with_the_key_of_equal_settings(tmp_path: Path) -> None:

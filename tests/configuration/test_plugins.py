@@ -15,7 +15,6 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.plugin_folders import COPIES, PluginFolder, copy_plugins
 from steeplechase.configuration.plugins import PluginError, load_plugin, loaded_plugins, sources_of
-from steeplechase.configuration.yaml.json_schema import editor_schema
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.foundation.plugin_layout import imported_name
 from steeplechase.foundation.schema import options_of
@@ -273,12 +272,6 @@ def test_a_wrong_plugin_is_refused_with_its_line_in_the_experiment_and_leaves_no
     assert (loaded_plugins(), kinds()) == ((), before)
 
 
-def test_what_a_plugin_prints_is_no_part_of_the_output(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    replaced(copy, "\nclass ", "\nprint('hello')\n\n\nclass ")
-    load_plugin(copy)
-    assert capsys.readouterr() == ("", "hello\n")
-
-
 def test_results_inside_the_folder_of_a_plugin_are_no_part_of_it(copy: Path) -> None:
     with loaded(copy) as plugin:
         copy_plugins([PluginFolder(path=str(copy), sha256=plugin.sha256)], copy / COPIES)
@@ -297,11 +290,3 @@ def test_two_plugins_with_one_option_are_refused_unless_they_are_equal(copy: Pat
     replaced(other, "return 4 * shape", "return 5 * shape")
     with pytest.raises(PluginError, match="is loaded already, from"):
         load_plugin(other)
-
-
-def test_editors_are_told_that_plugins_are_texts() -> None:
-    schema = editor_schema(Experiment)["properties"]
-    assert isinstance(schema, dict)
-    plugins = schema["plugins"]
-    assert isinstance(plugins, dict)
-    assert plugins["items"] == {"type": "string", "minLength": 1}

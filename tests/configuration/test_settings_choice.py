@@ -58,7 +58,7 @@ def choice(found: FineTuning, labels: list[int], predicted: dict[str, list[int]]
     return chosen
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32), st.integers(2, 40), st.booleans())
 def test_no_answer_of_the_reported_half_reaches_the_choice(seed: int, count: int, permute: bool) -> None:
     chance = random.Random(seed)

@@ -25,7 +25,8 @@ from steeplechase.tasks.contracts.small_candidates import (
     small_candidate,
 )
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
-from tests.factories.emulated_device import Counts, emulation, moved
+from tests.factories.emulated_calls import emulation
+from tests.factories.emulated_device import Counts, moved
 
 ON_HOST = (SelectionOption, CorruptionOption)
 FEW = {"precision": "bfloat16", "batch_sequences": 1, "sequence_length": LENGTH}
@@ -54,28 +55,27 @@ def candidates() -> Iterator[tuple[str, Candidate]]:
     """
     for axis in PLACED:
         for kind in options_of(axis) if axis not in ON_HOST else ():
-            for number, example in enumerate(kind.examples or ({},)):
-                candidate = placed(kind(**example))
-                if candidate is not None and not [*candidate.violations()]:
-                    yield f"{axis.package.rpartition('.')[2]} {kind.__name__} {number}", candidate
+            candidate = placed(kind(**kind.examples[0]))
+            if candidate is not None and not [*candidate.violations()]:
+                yield f"{axis.package.rpartition('.')[2]} {kind.__name__} 0", candidate
     for kind in options_of(ConvolutionOption):
-        for number, example in enumerate(kind.examples or ({},)):
-            option = kind(**example)
-            yield (
-                f"convolution {kind.__name__} {number}",
-                small_candidate(MaskedLanguageModel(), convolution=option, bottleneck_ratio=2),
-            )
+        option = kind(**kind.examples[0])
+        yield (
+            f"convolution {kind.__name__} 0",
+            small_candidate(MaskedLanguageModel(), convolution=option, bottleneck_ratio=2),
+        )
     for settings in ({"micro_batches": 3}, *({"optimiser": kind} for kind in OPTIMISERS)):
         yield f"recipe {settings}", with_recipe(small_candidate(ReplacedTokenDetection()), **settings)
 
 
 def released(name: str, **recipe: object) -> Candidate:
-    """Return a released model in bfloat16, narrow and with few tokens: launches depend on neither."""
+    """Return a released model in bfloat16 with few tokens and narrow: launches do not depend on either."""
     candidate = with_recipe(PRESETS[name].candidate, **{**FEW, **recipe})
-    sizes = ("width", "embedding_width", "feed_forward_width")
-    narrow = {size: getattr(candidate.architecture, size) // 8 for size in sizes}
-    small = candidate.architecture.model_copy(update={**narrow, "vocabulary_size": WORDS.vocabulary_size})
-    return candidate.model_copy(update={"architecture": small})
+    width = 16 * candidate.architecture.heads
+    sizes = {"vocabulary_size": WORDS.vocabulary_size, "width": width, "feed_forward_width": 4 * width}
+    if candidate.architecture.embedding_width == candidate.architecture.width:
+        sizes["embedding_width"] = width
+    return candidate.model_copy(update={"architecture": candidate.architecture.model_copy(update=sizes)})
 
 
 def with_recipe(candidate: Candidate, **changes: object) -> Candidate:

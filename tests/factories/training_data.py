@@ -14,7 +14,6 @@ from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 from tests.factories.small_experiments import (
     OBJECTIVES,
-    PAPERS,
     SPAN_DYNAMIC,
     WORDS,
     batches_of,
@@ -26,11 +25,11 @@ HORIZON_STEPS = 40
 
 
 def learners(dropout: float) -> list[Candidate]:
-    """Return every convolution with the two objectives of the papers, and one with every other objective."""
+    """Return every convolution with masked language modelling, and one with every other objective."""
     return [
         candidate(convolution, objective, dropout)
         for objective in OBJECTIVES
-        for convolution in (convolutions() if objective in PAPERS else [SPAN_DYNAMIC])
+        for convolution in (convolutions() if objective.kind == "masked_language_model" else [SPAN_DYNAMIC])
     ]
 
 

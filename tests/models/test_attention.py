@@ -17,8 +17,8 @@ from tests.factories.reference_equations import mixed_attention
 from tests.factories.small_experiments import architecture, leaking, of_table_2, stir, title, variants
 from tests.factories.sublayers import attention_of
 
-RATIOS = (1, "4/3", 2, 4, 8)
-KERNEL_SIZES = range(1, 34, 2)
+RATIOS = (1, "4/3", 4)
+KERNEL_SIZES = (1, 3, 5, 7, 9, 33)
 LENGTHS, LENGTH = (5, 3), 5  # the longer kernels reach past both sequences
 LARGEST = {torch.float64: 1e-10, torch.float32: 1e-5}  # of the difference, against the largest value or 1
 NUDGE = 1e-3
@@ -103,7 +103,9 @@ def cases() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("number", "ratio", "kernel_sizes"), [*cases()])
-def test_the_block_equals_the_equations_at_every_ratio(number: int, ratio: int | str, kernel_sizes: range) -> None:
+def test_the_block_equals_the_equations_at_every_ratio(
+    number: int, ratio: int | str, kernel_sizes: tuple[int, ...]
+) -> None:
     """Outputs and the gradients of the input and of every weight, in both precisions, with padding and without."""
     for kernel_size in kernel_sizes if number else kernel_sizes[:1]:
         module, sizes = block_of(options(kernel_size)[number], ratio)
@@ -115,11 +117,10 @@ def test_the_block_equals_the_equations_at_every_ratio(number: int, ratio: int |
                 assert max(distances(found, expected).values()) <= largest, (kernel_size, dtype)
 
 
-@pytest.mark.parametrize("ratio", [2, 4])
 @pytest.mark.parametrize("convolution", options(3), ids=title)
-def test_a_change_of_any_weight_is_detected(convolution: Convolution, ratio: int) -> None:
+def test_a_change_of_any_weight_is_detected(convolution: Convolution) -> None:
     """The comparison can fail in both precisions, except for a key's bias, which does not affect softmax."""
-    module, sizes = block_of(convolution, ratio)
+    module, sizes = block_of(convolution, 4)
     padding_mask, x = padding(True), drawn(len(LENGTHS), LENGTH, 16)
     weights: dict[str, Tensor] = dict(module.named_parameters())
     with torch.no_grad():

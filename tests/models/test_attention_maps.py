@@ -46,17 +46,6 @@ def test_a_map_gives_the_output_of_the_fused_kernel(convolution: Convolution, pa
         assert (by_the_map(attention, x, padding_mask) - attention(x, padding_mask)).abs().max() < 1e-12
 
 
-def test_a_map_is_a_distribution_over_tokens_without_padding() -> None:
-    shape = architecture(variants()[0])
-    attention = attention_of(shape, 0.0).eval()
-    stir(attention)
-    with torch.no_grad():
-        weights = attention_map(attention, torch.randn(3, LENGTH, shape.width), REAL)
-    assert weights.shape == (3, attention.heads, LENGTH, LENGTH)
-    assert torch.allclose(weights.sum(-1), torch.ones(()))
-    assert weights.masked_select(~REAL[:, None, None, :].expand_as(weights)).abs().max() == 0
-
-
 def test_every_layer_is_visited_once_and_the_output_is_unchanged() -> None:
     encoder = Encoder(architecture(SPAN_DYNAMIC), 0.1).eval()
     stir(encoder)

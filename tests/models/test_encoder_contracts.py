@@ -1,4 +1,4 @@
-"""Contracts of every architecture: padding has no effect, every parameter has a gradient, order matters."""
+"""Contracts of every architecture: padding has no effect, dropout acts in training alone."""
 
 from typing import get_args
 
@@ -25,7 +25,7 @@ from tests.factories.small_experiments import (
 
 ARCHITECTURES = [
     pytest.param(architecture(convolution, groups), id=f"{title(convolution)}-{groups}")
-    for convolution in (*variants(5), *variants(31)[1:])
+    for convolution in variants(5)
     for groups in GROUPS
 ]
 REAL, LENGTH = (7, 12, 1), 12
@@ -48,23 +48,6 @@ def real(length: int = LENGTH) -> Tensor:
     return torch.arange(length)[None] < torch.tensor(REAL)[:, None]
 
 
-def change_at_real_positions(one: Tensor, other: Tensor) -> float:
-    length = min(one.shape[1], other.shape[1])
-    return (one[:, :length] - other[:, :length])[real(length)].abs().max().item()
-
-
-@every_architecture
-@torch.no_grad()
-def test_the_content_of_padding_changes_no_other_position(built: Architecture) -> None:
-    model = encoder(built)
-    shown, other = tokens(1), torch.where(real(), tokens(1), tokens(2))
-    segments = (~real()).long()
-    as_padded = model(shown, None, real())
-    assert change_at_real_positions(as_padded, model(other, None, real())) <= LARGEST_CHANGE
-    assert change_at_real_positions(as_padded, model(other, segments, real())) <= LARGEST_CHANGE
-    assert change_at_real_positions(model(shown), model(other)) > 100 * LARGEST_CHANGE, "unmasked, it must be seen"
-
-
 @pytest.mark.parametrize("convolution", leaking(), ids=title)
 @torch.no_grad()
 def test_as_released_padding_affects_other_positions(convolution: Convolution) -> None:
@@ -83,34 +66,6 @@ def test_a_sequence_has_the_same_output_alone_and_in_a_batch(built: Architecture
     for row, length in enumerate(REAL):
         alone = model(tokens(1)[row : row + 1, :length])
         assert (alone[0] - together[row, :length]).abs().max() <= LARGEST_CHANGE
-
-
-def silent_by_nature(name: str) -> bool:
-    """A key's bias has no gradient, because it adds a constant to all scores of a query."""
-    return name.endswith("attention.key.bias")
-
-
-@every_architecture
-def test_gradients_reach_every_parameter(built: Architecture) -> None:
-    model = encoder(built)
-    out = model(tokens(1), (tokens(2) % 2).long(), real())
-    weights = torch.randn(out.shape, generator=torch.Generator().manual_seed(4))
-    (out * weights).sum().backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is not None, name
-        largest = parameter.grad.abs().max().item()
-        assert largest < 1e-3 if silent_by_nature(name) else largest > 1e-3, name
-
-
-@pytest.mark.parametrize("convolution", variants(), ids=title)
-@torch.no_grad()
-def test_every_position_and_its_order_affect_the_output(convolution: Convolution) -> None:
-    model = encoder(architecture(convolution))
-    shown = tokens(1)
-    other = shown.clone()
-    other[:, -1] = (shown[:, -1] + 1 - 5) % 35 + 5
-    assert (model(shown) - model(other))[:, 0].abs().max() > 1e-3
-    assert (model(shown.flip(1)).flip(1) - model(shown)).abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("convolution", variants(), ids=title)

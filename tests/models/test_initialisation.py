@@ -7,7 +7,7 @@ from torch import nn
 from search_space.architecture import Architecture
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import STANDARD_DEVIATION, initialise
-from tests.factories.small_experiments import GROUPS, architecture, convolutions, title, variants
+from tests.factories.small_experiments import GROUPS, architecture, convolutions, variants
 
 ARMS = [architecture(convolution, groups) for convolution in variants() for groups in GROUPS]
 
@@ -25,35 +25,6 @@ def test_a_shared_weight_has_the_same_initial_values_in_every_arm() -> None:
         assert {"embeddings.tokens.weight", "blocks.1.attention.query.weight"} <= values.keys()
         for name, value in values.items():
             assert torch.equal(found.setdefault((name, value.shape), value), value), name
-
-
-@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: f"{title(arm.convolution)}-{arm.feed_forward_groups}")
-def test_the_same_seed_gives_the_same_bits_and_another_seed_others(arm: Architecture) -> None:
-    torch.manual_seed(1)
-    first = started(arm, 1)
-    torch.manual_seed(2)
-    again, other = started(arm, 1), started(arm, 2)
-    for name, weight in first.items():
-        assert torch.equal(weight, again[name]), name
-        assert torch.equal(weight, other[name]) == is_constant(weight), name
-
-
-def is_constant(weight: torch.Tensor) -> bool:
-    return bool((weight == weight.flatten()[0]).all())
-
-
-@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: f"{title(arm.convolution)}-{arm.feed_forward_groups}")
-def test_no_two_weights_have_the_same_initial_values(arm: Architecture) -> None:
-    drawn = {name: weight for name, weight in started(arm, 1).items() if not is_constant(weight)}
-    starts = [tuple(weight.flatten()[:4].tolist()) for weight in drawn.values()]
-    assert len(set(starts)) == len(starts)
-
-
-def test_the_global_generator_is_not_used() -> None:
-    model = Encoder(ARMS[-1], 0.1)
-    before = torch.get_rng_state()
-    initialise(model, 1)
-    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_initial_weights_have_the_distribution_of_the_releases() -> None:

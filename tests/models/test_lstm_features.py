@@ -8,15 +8,11 @@ import torch
 from torch import Tensor
 
 from search_space.architecture import Architecture
-from search_space.convolution import NoConvolution
-from steeplechase.models.encoder import Encoder
 from steeplechase.models.feature_layers import Features, layers_read
 from steeplechase.models.heads.tags import NO_TAG
-from steeplechase.models.hidden_states import hidden_states
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.lstm_features import (
     BiLSTM,
-    FeatureModel,
     FeatureReader,
     FrozenFeatures,
     ScalarMix,
@@ -111,23 +107,6 @@ def test_an_update_leaves_the_encoder_bit_identical_and_its_dropout_off() -> Non
     assert all(torch.equal(after[name], each) for name, each in before.items())
 
 
-def test_a_new_mix_is_the_mean_of_its_layers() -> None:
-    states = torch.randn(4, 2, 3, 5, generator=torch.Generator().manual_seed(1))
-    mix = ScalarMix(4)
-    initialise(mix, 1)
-    assert torch.allclose(mix(states), states.mean(0), atol=1e-6)
-
-
-def test_the_hidden_states_end_with_the_output_of_the_encoder() -> None:
-    encoder = Encoder(ARM, 0.0).eval()
-    initialise(encoder, 1)
-    stir(encoder)
-    tokens, segments, mask = inputs()
-    states = hidden_states(encoder, tokens, segments, mask)
-    assert len(states) == ARM.depth + 1
-    assert torch.equal(states[-1], encoder(tokens, segments, mask))
-
-
 def test_padding_changes_no_prediction_and_the_bilstm_reads_both_directions() -> None:
     model = tagger("last").eval()
     tokens, segments, mask = inputs()
@@ -149,33 +128,3 @@ def test_a_sequence_is_classified_by_its_pooled_outputs() -> None:
     loss.backward()
     assert loss.item() == pytest.approx(math.log(2), abs=0.2)
     assert model(tokens, segments, mask).shape == (3, 2)
-
-
-def left_to_right() -> FeatureModel:
-    """Return a model whose encoder sees the left side alone and is trained with a BiLSTM that answers questions."""
-    arm = ARM.model_copy(update={"visibility": "left_to_right", "convolution": NoConvolution()})
-    model = build_feature_model(arm, "span", 2, FeatureReader("last", 6, 1, trains_encoder=True), "first", 0.0)
-    initialise(model, 1)
-    stir(model.encoder)
-    return model
-
-
-def test_a_trained_encoder_has_gradients_and_its_dropout_is_on() -> None:
-    model = left_to_right().train()
-    tokens, segments, mask = inputs()
-    model.loss(tokens, segments, mask, torch.tensor([[0, 1], [1, 2], [2, 2]])).backward()
-    assert model.encoder.training
-    used = {name: each for name, each in model.named_parameters() if name != "encoder.embeddings.segments.weight"}
-    assert all(each.grad is not None and each.grad.abs().max() > 0 for each in used.values())
-
-
-def test_a_left_to_right_encoder_sees_the_right_side_through_the_bilstm_alone() -> None:
-    model = left_to_right().eval()
-    tokens, segments, mask = inputs(1)
-    states: list[Tensor] = []
-    model.encoder.embeddings.register_forward_hook(lambda module, given, output: states.append(output))
-    mask = torch.ones_like(mask)
-    for read, sees_right in ((model.encoder, False), (model, True)):
-        output = read(tokens, segments, mask)
-        (gradient,) = torch.autograd.grad(output[0, 2].sum(), states[-1])
-        assert bool((gradient[0, 3:] != 0).any()) is sees_right

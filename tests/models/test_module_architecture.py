@@ -1,8 +1,6 @@
 """An architecture of kind module: any torch module, counted as built, trained and keyed like the encoder."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,6 @@ from search_space.overrides import apply, difference
 from search_space.recipe import Recipe
 from steeplechase.configuration.arms import ArmTable, Rules
 from steeplechase.configuration.designs import Factorial
-from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.plugins import sources_of
 from steeplechase.foundation.canonical import canonical, fingerprint
@@ -139,13 +136,6 @@ def test_an_experiment_refuses_measures_of_blocks(tmp_path: Path) -> None:
         load_experiment(file, "smoke")
 
 
-def test_the_example_is_an_experiment_over_arguments() -> None:
-    experiment = load_experiment(EXAMPLE / "experiment.yaml", "smoke")
-    assert [arm.name for arm in experiment.arms] == ["baseline", "depth=1", "heads=2"]
-    again = Experiment.model_validate_json(experiment.model_dump_json())
-    assert again.identity() == experiment.identity()
-
-
 def test_every_argument_is_an_axis_with_levels_even_where_the_baseline_does_not_give_it(
     recurrent: dict[str, Any],
 ) -> None:
@@ -162,20 +152,3 @@ def test_every_argument_is_an_axis_with_levels_even_where_the_baseline_does_not_
     assert isinstance(deeper.candidate.architecture, ModuleArchitecture)
     assert deeper.candidate.architecture.arguments["layers"] == 2
     assert deeper.candidate.architecture.parameters > candidate.architecture.parameters
-
-
-def test_a_child_process_counts_the_same_without_torch_in_this_one() -> None:
-    program = f"""
-import sys
-from pathlib import Path
-from steeplechase.configuration.plugins import load_plugin
-from search_space.module_architecture import ModuleArchitecture
-load_plugin(Path({str(EXAMPLE)!r}))
-found = ModuleArchitecture.model_validate_json(sys.argv[1])
-print(found.parameters, found.forward_flops(20), "torch" in sys.modules)
-"""
-    with loaded(EXAMPLE):
-        built = bert()
-        command = [sys.executable, "-c", program, built.model_dump_json()]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
-        assert done.stdout.split() == [str(built.parameters), str(built.forward_flops(20)), "False"], done.stderr

@@ -41,12 +41,11 @@ def test_every_option_keeps_every_contract(kind: str) -> None:
     assert faults(found) == []
 
 
-@pytest.mark.parametrize("kernel_size", [2, 4, 5])
 @pytest.mark.parametrize("window", ["look_back", "look_ahead"])
 @pytest.mark.parametrize("option", [each for each in variants() if isinstance(each, WithKernel)], ids=title)
-def test_every_window_keeps_every_contract(option: WithKernel, window: str, kernel_size: int) -> None:
-    shifted = type(option).model_validate({**option.model_dump(), "window": window, "kernel_size": kernel_size})
-    assert shifted.reach.tokens == kernel_size
+def test_every_window_keeps_every_contract(option: WithKernel, window: str) -> None:
+    shifted = type(option).model_validate({**option.model_dump(), "window": window, "kernel_size": 4})
+    assert shifted.reach.tokens == 4
     assert faults([*outcomes(shifted, window)]) == []
 
 

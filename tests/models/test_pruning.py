@@ -1,7 +1,5 @@
 """Pruned models: a model with scales of 0 equals the smaller model, whose size is the closed form's."""
 
-from functools import partial
-
 import pytest
 import torch
 from torch import Tensor, nn
@@ -11,7 +9,7 @@ from search_space.candidate import Candidate
 from search_space.normalisation import PostNorm, PreNorm
 from search_space.objective.next_sentence_prediction import NextSentencePrediction
 from search_space.pruning import DIMENSIONS, Dimension, Group, groups, remaining
-from steeplechase.models.pruning import LiveLayerNorm, PrunableModel, live_units
+from steeplechase.models.pruning import PrunableModel, live_units
 from steeplechase.tasks.objectives import build_model
 
 SMALL = Architecture(
@@ -72,27 +70,6 @@ def test_a_scaled_model_equals_the_compressed_one(
     assert weights == twin.encoder.architecture.parameters < architecture.parameters  # type: ignore[union-attr]
 
 
-def test_statistics_of_a_layer_norm_over_absent_units_are_an_error_that_parity_detects() -> None:
-    model = PrunableModel[Tensor](built(SMALL), SMALL)
-    scales = random_scales(model, ("width",))
-    expected = outputs(small_twin(model, scales))
-    naive = partial(_with_all_units_in_the_statistics, outputs)
-    assert (model.evaluate(scales, naive) - expected).abs().max() > 100 * TOLERANCE * expected.abs().max()
-
-
-def _with_all_units_in_the_statistics(function: object, model: nn.Module) -> Tensor:
-    for module in model.modules():
-        if isinstance(module, LiveLayerNorm):
-            module.live = None
-    return function(model)  # type: ignore[operator,no-any-return]
-
-
-def test_scales_of_one_change_nothing() -> None:
-    expected = outputs(built(SMALL))
-    model = PrunableModel[Tensor](built(SMALL), SMALL)
-    assert torch.allclose(model.evaluate(model.ones(DIMENSIONS), outputs), expected, atol=TOLERANCE, rtol=TOLERANCE)
-
-
 def test_factorised_embeddings_keep_their_width() -> None:
     architecture = SMALL.model_copy(update={"embedding_width": 5})
     model = PrunableModel[Tensor](built(architecture), architecture)
@@ -116,8 +93,3 @@ def test_the_target_is_met_from_below_by_less_than_one_unit(share: float, dimens
     assert remaining(SMALL, {**sizes, last: sizes[last] + 1}).parameters > target
     kept_scales = [scales[group][kept].min() for group, kept in live.items() if kept.sum() > 1]
     assert max(float(one[0]) for one in removed) <= float(min(kept_scales))
-
-
-def test_no_unit_is_removed_where_the_target_is_the_whole() -> None:
-    scales = {group: torch.rand(group.size) for group in groups(SMALL)}
-    assert all(kept.all() for kept in live_units(SMALL, scales, SMALL.parameters).values())

@@ -169,13 +169,6 @@ def test_a_row_that_does_not_continue_begins_with_an_empty_memory() -> None:
     assert not torch.allclose(second[0], first[0], atol=1e-3)
 
 
-@torch.no_grad()
-def test_a_memory_of_nothing_is_no_memory() -> None:
-    encoder, row = built(), tokens(6)
-    hidden, _ = read_segment(encoder, row, SegmentMemory.empty(encoder, 1, 0))
-    assert torch.equal(hidden, encoder(row))
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

@@ -1,7 +1,6 @@
 """Two streams of attention in a drawn order: who reads whom, likelihoods, and parity with transformers' XLNet."""
 
 from functools import partial
-from itertools import permutations, product
 from typing import Any
 
 import pytest
@@ -108,57 +107,6 @@ def test_an_order_from_left_to_right_is_a_causal_language_model(position: object
         own = PredictionOrder(ranks[:, : place + 1], ranks[:, place : place + 1])
         alone = read_streams(encoder, other, AttentionContext(order=own)).query[:, 0]
         assert (alone - streams.query[:, place - 1]).abs().max() < 1e-12
-
-
-@torch.no_grad()
-def test_two_orders_that_differ_in_what_comes_next_differ_in_the_query_stream_alone() -> None:
-    """Section 2.3: of two orders with the same tokens before, the content cannot tell which token comes next."""
-    encoder, row = built(), tokens()
-    ranks = order_of((2, 5)).ranks.clone()
-    ranks[0, [5, 8]] = 2  # token 5 or token 8 comes next; both are hidden
-    one, other = (
-        read_streams(encoder, row, AttentionContext(order=PredictionOrder(ranks, torch.tensor([[next_]]))))
-        for next_ in (5, 8)
-    )
-    assert torch.equal(one.content, other.content)
-    assert (one.query - other.query).abs().max() > 1e-3
-
-
-def likelihoods(encoder: Encoder, order: tuple[int, ...], words: Tensor) -> Tensor:
-    """Return the log-likelihood of every sequence of words after a token of context, in one pass."""
-    row = torch.cat([torch.full((len(words), 1), 3), words], 1)
-    context = AttentionContext(order=order_of(tuple(each + 1 for each in order), 5, len(words)))
-    logits = read_streams(encoder, row, context).query @ encoder.embeddings.tokens.weight[:3].T
-    return logits.log_softmax(-1).gather(-1, words[:, list(order)][..., None])[..., 0].sum(-1)
-
-
-@torch.no_grad()
-def test_the_likelihood_of_four_tokens_is_a_distribution_in_every_order() -> None:
-    """The likelihoods of all sequences of three words sum to 1, and are those of a loop over the order."""
-    encoder = built()
-    every = torch.tensor([*product(range(3), repeat=4)])
-    by_order = {order: likelihoods(encoder, order, every) for order in permutations(range(4))}
-    assert len(by_order) == 24
-    for found in by_order.values():
-        assert found.exp().sum().item() == pytest.approx(1, abs=1e-12)
-    assert (by_order[0, 1, 2, 3] - by_order[3, 1, 0, 2]).abs().max() > 1e-3, "the orders differ"
-    for order, found in by_order.items():  # token by token, from sequences in which what is hidden is another word
-        total = torch.zeros(len(every), dtype=torch.float64)
-        for number, place in enumerate(order):
-            hidden = every.clone()
-            hidden[:, list(order[number:])] = (every[:, list(order[number:])] + 1) % 3
-            hidden[:, place] = every[:, place]
-            row = torch.cat([torch.full((len(every), 1), 3), (hidden + (torch.arange(4) == place)) % 3], 1)
-            asked = PredictionOrder(
-                torch.zeros(len(every), 5, dtype=torch.long), torch.full((len(every), 1), place + 1)
-            )
-            for rank, other in enumerate(order[: number + 1], 1):
-                asked.ranks[:, other + 1] = rank
-            asked.ranks[:, [other + 1 for other in order[number + 1 :]]] = 9
-            query = read_streams(encoder, row, AttentionContext(order=asked)).query[:, 0]
-            logits = (query @ encoder.embeddings.tokens.weight[:3].T).log_softmax(-1)
-            total += logits.gather(-1, every[:, [place]])[:, 0]
-        assert (total - found).abs().max() < 1e-12
 
 
 def pair(dtype: torch.dtype, both_directions: bool) -> tuple[Any, Encoder]:

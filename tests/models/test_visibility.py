@@ -109,14 +109,6 @@ def test_a_prefix_is_seen_with_activation_checkpointing(mode: ActivationCheckpoi
         assert torch.equal(plain, recomputed)
 
 
-def test_without_segments_there_is_no_prefix() -> None:
-    encoder, causal = (built(layers="s f s", visibility=each) for each in ("prefix", "left_to_right"))
-    tokens = torch.randint(5, 40, (2, LENGTH))
-    assert torch.equal(encoder(tokens), causal(tokens))
-    whole = built(layers="s f s", visibility="bidirectional")
-    assert torch.allclose(encoder(tokens, torch.zeros_like(tokens)), whole(tokens), atol=1e-12)
-
-
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 def test_the_causal_path_of_torch_equals_an_explicit_mask(dropout: float) -> None:
     """Values and gradients of both, to the last bit; the mask here is of a batch whose padding mask is all true."""

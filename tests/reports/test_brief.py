@@ -50,20 +50,6 @@ def test_arms_that_are_left_for_later_are_named_below_the_table() -> None:
     assert any(note.startswith("Not run yet: bottleneck, ") for note in table.notes)
 
 
-def test_notes_are_below_the_table_that_they_explain() -> None:
-    for text in (draw(build(table2()), 80, colour=False), render(build(table2()), "markdown").replace("\\", "")):
-        order = [
-            "Results",
-            "mean ± sd (n)",
-            "Tests against the baseline",
-            "Verdicts: helps",
-            "Claims and their",
-            "Claims: as st",
-        ]
-        places = [[position.start() for position in re.finditer(re.escape(part), text)] for part in order]
-        assert places[1][-1] < places[2][0] < places[3][0] < places[4][0] < places[5][0]
-
-
 def test_failed_trials_are_in_a_brief_report_and_other_conditions_are_not() -> None:
     short = brief(build(troubled()), COMMAND)
     assert [term for term, _ in short.footer] == ["Failed"]
@@ -71,25 +57,13 @@ def test_failed_trials_are_in_a_brief_report_and_other_conditions_are_not() -> N
     assert "factors main" in [grid.name for grid in brief(build(everything()), COMMAND).grids]
 
 
-@pytest.mark.parametrize("form", ["markdown", "latex", "html", "terminal"])
-def test_a_file_without_scales_has_none_in_its_report(form: str) -> None:
+def test_a_file_without_scales_has_none_in_its_report() -> None:
     view = snapshot([], {"baseline": {}}, resolved=document())
     without = build(type(view)(**{**vars(view), "scale": WITHOUT_SCALES}))
-    assert WITHOUT_SCALES not in render(without, form)
-    assert "none declared" in render(without, form)
+    assert WITHOUT_SCALES not in render(without, "markdown")
+    assert "none declared" in render(without, "markdown")
     assert without.title == "table2"
     assert build(view).title == "table2 (laptop)"
-
-
-def test_an_experiment_without_a_paper_differs_from_none() -> None:
-    term = "Differences from the papers"
-    assert term not in dict(scored(60.0, 62.0).footer)
-    assert term in dict(build(table2()).footer)
-
-
-def test_several_fine_tuning_seeds_are_mentioned() -> None:
-    assert any("the mean over its 2 fine-tuning seeds" in note for note in build(table2()).notes)
-    assert not any("fine-tuning seed" in note for note in scored(60.0, 62.0).notes)
 
 
 @pytest.mark.parametrize("view", [table2, everything])

@@ -24,7 +24,7 @@ WRITE = os.environ.get("STEEPLECHASE_GOLDEN") == "write"
 VIEWS = {"table2": table2, "troubled": troubled, "search": search, "tuned": tuned, "empty": empty}
 FORMATS = ("csv", "html", "json", "latex", "markdown", "terminal")
 GOLDEN_FILES = [("table2", name) for name in FORMATS]
-GOLDEN_FILES += [(view, name) for view in ("troubled", "search", "tuned") for name in ("csv", "json", "markdown")]
+GOLDEN_FILES += [(view, "markdown") for view in ("troubled", "search", "tuned")]
 """Every format of one report, and what the others add to its content."""
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -105,9 +105,14 @@ def test_hostile_names_are_text_in_every_format(name: str) -> None:
         assert "\x1b" not in render(report, form)
 
 
+@cache
+def _plain_tags() -> set[str]:
+    return _Page(render(report_of("table2"), "html")).tags
+
+
 def _html_is_text(name: str, text: str) -> None:
-    page, plain = _Page(text), _Page(render(report_of("table2"), "html"))
-    assert page.tags <= plain.tags
+    page = _Page(text)
+    assert page.tags <= _plain_tags()
     assert not [attribute for attribute, _ in page.attributes if attribute.startswith("on")]
     assert not re.search(r"""(src|href)\s*=\s*["'](?!#|data:)""", "".join(f'{n}="{v}"' for n, v in page.attributes))
     assert name != "{{ 7 * 7 }}{% for %}" or name in text
@@ -167,19 +172,14 @@ def test_numbers_keep_their_sign_in_csv() -> None:
     )
 
 
-@pytest.mark.parametrize("width", [40, 80, 140])
+@pytest.mark.parametrize("width", [40, 140])
 def test_terminal_keeps_to_its_width(width: int) -> None:
     for view in VIEWS:
         assert max(len(line) for line in draw(report_of(view), width, colour=False).splitlines()) <= width
 
 
-def test_terminal_has_colour_only_where_asked() -> None:
+def test_terminal_has_colour_only_where_asked_and_a_pipe_gets_plain_text() -> None:
     assert "\x1b[" in draw(report_of("table2"), 80, colour=True)
-    assert "\x1b" not in draw(report_of("table2"), 80, colour=False)
-
-
-def test_a_pipe_gets_plain_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
     assert "\x1b" not in render(report_of("table2"), "terminal")
 
 
@@ -190,11 +190,3 @@ def test_the_page_fetches_nothing() -> None:
     assert not re.search(r'(src|href)="(?!#|data:)', text.replace("xlink:href", "href"))
     assert "@import" not in text
     assert "url(http" not in text
-
-
-def test_figures_are_the_same_every_time() -> None:
-    report, again = build(table2()), build(table2())
-    drawn = {picture.name: picture.svg for picture in report.pictures}
-    assert {"curves", "forest"} <= drawn.keys()
-    assert drawn == {picture.name: picture.svg for picture in again.pictures}
-    assert "span_dynamic" in drawn["curves"]

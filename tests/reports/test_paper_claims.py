@@ -114,13 +114,13 @@ def decimals(text: str) -> int:
 
 
 def test_the_table_beside_the_published_reports_is_the_one_that_the_command_prints() -> None:
-    assert (FOLDER / "claims.md").read_text(encoding="utf-8") == markdown(FOLDER, EXPERIMENTS)
+    assert (FOLDER / "claims.md").read_text(encoding="utf-8") == markdown(FOLDER, published_rows())
 
 
 def test_what_a_test_has_in_place_of_the_papers_setting_is_beside_its_verdict() -> None:
     departing = [test for test in published_rows() if test.departure and test.scope]
     assert departing
-    rows = [line for line in markdown(FOLDER, EXPERIMENTS).splitlines() if line.startswith("|")]
+    rows = [line for line in markdown(FOLDER, published_rows()).splitlines() if line.startswith("|")]
     for test in departing:
         assert any(test.test in row and row.endswith(f"; {escape(test.departure)} |") for row in rows), test
 

@@ -98,7 +98,7 @@ def test_what_branches_and_operations_both_save_counts_once(layers: str, visibil
 
 
 @given(architectures(), st.integers(1, 16), st.integers(1, 16))
-@settings(max_examples=40)
+@settings(max_examples=15)
 def test_memory_grows_with_batch_length_and_depth(drawn: Architecture, length: int, sequences: int) -> None:
     def total(**other: Any) -> int:
         asked = {"length": length, "sequences": sequences, "value_bytes": 4, "dropout": 0.0} | other

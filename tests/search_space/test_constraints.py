@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from search_space.candidate import Candidate
 from search_space.constraint_language import CHARACTERS_AT_MOST, InvalidExpression, parse
 from search_space.constraints import broken_by, known_paths, parsed
-from search_space.convolution import ConvolutionOption
 from search_space.overrides import apply
-from steeplechase.foundation.schema import options_of
 
 VALUES = {"a": 3, "b": 0.5, "c": "text", "d": True}
 numbers = st.integers(0, 99).map(str) | st.sampled_from(["a", "b", "2.5", "1e2"])
@@ -66,7 +64,7 @@ def is_part_of_python(text: str) -> bool:
 
 
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12) | truths.map(str.split))
-@settings(max_examples=1000)
+@settings(max_examples=200)
 def test_the_language_is_a_subset_of_python(words: list[str]) -> None:
     text = re.sub("'x' (?='x')", "'x' + ", " ".join(words).replace(", ]", ", 2 ]"))  # Python joins or forgives these
     try:
@@ -171,18 +169,6 @@ def test_a_constraint_on_a_missing_field_does_not_apply(changes: dict[str, Any],
 )
 def test_values_that_a_path_can_have_are_accepted(text: str) -> None:
     assert parsed(text).text == text
-
-
-def test_a_misspelt_option_is_refused_with_a_suggestion() -> None:
-    with pytest.raises(InvalidExpression) as meaningless:
-        parsed("convolution != 'span-dynamic'")
-    assert str(meaningless.value).endswith("Did you mean 'span_dynamic'?")
-
-
-def test_every_choice_of_every_option_is_known_by_name() -> None:
-    for option in options_of(ConvolutionOption):
-        kind = option.model_fields["kind"].default
-        assert (broken_by(Candidate(), (f"convolution == '{kind}'",)) is None) == (kind == "none")
 
 
 def test_every_field_that_a_design_may_vary_is_a_path() -> None:

@@ -50,11 +50,6 @@ def test_a_repeated_group_is_its_items_in_a_row(program: LayerProgram, count: in
     assert str(parse_program(f"(({program})*{count})*2")) == " ".join([str(program)] * (2 * count))
 
 
-@given(SUBLAYERS, some.integers(1, 9))
-def test_a_repeated_sublayer_is_a_repeated_group(sublayer: Sublayer, count: int) -> None:
-    assert parse_program(f"{sublayer}*{count}") == parse_program(f"({sublayer})*{count}")
-
-
 @given(some.text(some.sampled_from("sfcgr()[]<>|*=:,.0123456789 lincovsep"), max_size=40))
 def test_any_text_is_a_program_or_refused(text: str) -> None:
     refusal = refusal_of(text)
@@ -111,12 +106,6 @@ def test_a_sandwich_has_the_sublayers_of_the_interleaved_stack(sizes: tuple[int,
     assert letters[:coefficient] == ["s"] * coefficient
     assert letters[len(letters) - coefficient :] == ["f"] * coefficient
     assert sandwich(layers, 0) == parse_program(f"(s f)*{layers}")
-
-
-def test_a_sandwich_of_the_largest_coefficient_is_attention_first() -> None:
-    assert str(sandwich(3, 2)) == "s s s f f f"
-    with pytest.raises(ValueError, match="is not from 0 to 2"):
-        sandwich(3, 3)
 
 
 @pytest.mark.parametrize(

@@ -49,14 +49,6 @@ def test_a_rate_rises_to_the_end_of_the_warm_up_and_never_after(schedule: Schedu
     )
 
 
-@given(TOKENS, TOKENS)
-def test_warm_up_reaches_the_peak_and_stays(warmup: int, later: int) -> None:
-    schedule = ConstantSchedule(warmup_tokens=warmup)
-    assert schedule.multiplier(0, warmup) == 0
-    assert schedule.multiplier(warmup, warmup) == 1
-    assert schedule.multiplier(warmup + later, warmup) == 1
-
-
 @given(st.sampled_from([*DRAWN]), TOKENS)
 def test_without_a_warm_up_the_first_rate_is_the_peak(kind: type[ScheduleOption], horizon_steps: int) -> None:
     more = {"decay_from_tokens": 8} if kind is InverseSquareRootSchedule else {}

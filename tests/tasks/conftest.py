@@ -1,14 +1,16 @@
-"""A small documentation corpus, assembled once for all tests of this folder."""
+"""A small documentation corpus, assembled once for all tests of this folder; contracts that train without checks."""
 
 from pathlib import Path
 
 import pytest
 
+from search_space.candidate import Candidate
 from steeplechase.tasks.corpora.assembly import assemble, read_documents
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 from steeplechase.tasks.progress import silent
 from steeplechase.tasks.tokenizer import Tokenizer, WordPieceTraining, train_tokenizer
+from tests.factories.updates import unchecked_shapes
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +36,15 @@ def test_documents(assembled: Path) -> list[Document]:
 def tokenizer(assembled: Path) -> Tokenizer:
     texts = [document.text for document in read_documents(assembled, "train")]
     return train_tokenizer(WordPieceTraining(), texts[:1500], 3000)
+
+
+@pytest.fixture
+def training_without_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check no shapes in the forty updates of a contract: the others call the same functions."""
+    from steeplechase.tasks.contracts import candidates
+
+    def unchecked(candidate: Candidate) -> None:
+        with unchecked_shapes():
+            candidates.training_lowers_the_loss(candidate)
+
+    monkeypatch.setitem(candidates.CONTRACTS, "training lowers the loss", unchecked)  # type: ignore[arg-type]

@@ -2,28 +2,23 @@
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.choices import encode_choices
 from steeplechase.tasks.labelled.encoding import load_examples, save_examples
-from steeplechase.tasks.labelled.scoring import score
 from steeplechase.tasks.labelled.task import Example, Examples, Part
 from steeplechase.tasks.references.bag_of_words import bag_of_words_scores
-from tests.factories.published_data import ROOT, published
+from tests.factories.published_data import published
 from tests.factories.small_experiments import WORDS
 
 HEADER = ["fold-ind", "sent1", "sent2", "gold-source", "ending0", "ending1", "ending2", "ending3", "label"]
 ROW = ["3", "A man, old, sits.", "He", "gold", "reads.", "sleeps.", 'says "hi".', "flies.", "2"]
-TEXTS = st.text(st.sampled_from('abc ,"\nö'), min_size=1, max_size=8).filter(lambda text: bool(text.strip()))
 
 
 def read(task: str, path: Path, part: str = "dev") -> Part:
@@ -49,22 +44,6 @@ def test_the_second_sentence_begins_every_ending(tmp_path: Path) -> None:
     assert example.first == "A man, old, sits."
     assert example.endings == ("He reads.", "He sleeps.", 'He says "hi".', "He flies.")
     assert example.label == 2
-
-
-@given(
-    st.lists(st.tuples(TEXTS, TEXTS, TEXTS, TEXTS, TEXTS), min_size=1, max_size=4), st.sampled_from(["\n", "\r\n"])
-)
-def test_every_text_that_csv_can_quote_is_read(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, ...]], end: str
-) -> None:
-    columns = ("sent1", "ending0", "ending1", "ending2", "ending3")
-    rows = [changed(**dict(zip(columns, cells, strict=True))) for cells in texts]
-    part = read("swag", swag(tmp_path_factory.mktemp("swag"), *rows, ROW, end=end))
-    assert len(part.examples) + part.left_out == len(texts) + 1
-    usable = [cells for cells in texts if [text.strip() for text in cells[1:]].count(cells[3].strip()) == 1]
-    for example, cells in zip(part.examples[:-1], usable, strict=True):
-        assert example.first == cells[0]
-        assert example.endings == tuple(f"He {text.strip()}" for text in cells[1:])
 
 
 def test_the_test_file_has_no_labels(tmp_path: Path) -> None:
@@ -135,17 +114,6 @@ def test_a_row_of_codah_with_an_ending_too_few_is_a_mistake(tmp_path: Path) -> N
         read("codah", tmp_path / "dev.tsv")
 
 
-def test_published_rows_of_swag_are_read_from_the_official_layout(tmp_path: Path) -> None:
-    sample = ROOT / "../shared/data/multiple_choice/swag_sample/sample.json"
-    if not sample.is_file():
-        pytest.skip(f"{sample} is missing: ten rows of SWAG as JSON")
-    documents = [json.loads(line) for line in sample.read_text(encoding="utf-8").splitlines() if line]
-    rows = [[str(document.get(column, "")) for column in HEADER] for document in documents]
-    examples = read("swag", swag(tmp_path, *rows)).examples
-    assert [example.label for example in examples] == [document["label"] for document in documents]
-    assert examples[0].endings[0].startswith("A drum line passes by walking")
-
-
 def words(*numbers: int) -> str:
     return " ".join(f"w{number}" for number in numbers)
 
@@ -176,19 +144,6 @@ def test_truncation_counts_examples_and_right_endings_that_it_made_equal() -> No
     assert encoded.truncated_share == pytest.approx(2 / 3)
 
 
-@given(st.permutations(range(4)))
-def test_permuted_endings_are_permuted_sequences(order: list[int]) -> None:
-    endings = tuple(words(number, number + 1) for number in range(4))
-    plain = encode_choices([Example("w9", label=0, endings=endings)], WORDS, 16, 4)
-    permuted = encode_choices([Example("w9", label=0, endings=tuple(endings[n] for n in order))], WORDS, 16, 4)
-    assert np.array_equal(plain.tokens[order], permuted.tokens)
-
-
-def test_examples_with_another_number_of_endings_are_refused() -> None:
-    with pytest.raises(ValueError, match="2 endings, expected 4"):
-        encode_choices([Example("w1", label=0, endings=("w1", "w2"))], WORDS, 16, 4)
-
-
 def test_the_bag_of_words_ranks_endings_by_their_words() -> None:
     random = np.random.default_rng(1)
 
@@ -204,11 +159,6 @@ def test_the_bag_of_words_ranks_endings_by_their_words() -> None:
     scores = bag_of_words_scores(task, without)
     assert scores is not None
     assert abs(scores["accuracy"] - 100 * task.chance) < 9  # four standard deviations of 400 guesses
-
-
-def test_constant_predictions_have_the_accuracy_of_chance() -> None:
-    task = find_task("swag")
-    assert score(task, [1] * 8, [0, 1, 2, 3] * 2) == {"accuracy": 100 * task.chance}
 
 
 def test_predictions_of_a_file_are_scored(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from steeplechase.tasks.labelled.minimal_pairs import (
     pair_accuracy,
     save_groups,
 )
-from steeplechase.tasks.labelled.scoring import entities, score_tags
+from steeplechase.tasks.labelled.scoring import score_tags
 from steeplechase.tasks.labelled.task import Example, Examples, Part
 from steeplechase.tasks.labelled.words import NO_POSITION, encode_words, load_words, save_words
 from steeplechase.tasks.references.most_frequent import most_frequent_tag_scores
@@ -84,12 +84,6 @@ def test_a_mistake_of_a_tagged_file_is_one_line(text: str, message: str, tmp_pat
     assert refusal.value.lines[0].startswith(message)
 
 
-def test_all_mistakes_of_a_tagged_file_are_reported_at_once(tmp_path: Path) -> None:
-    with pytest.raises(DataError) as refusal:
-        read("ner_wnut17", written(tmp_path, "a.conll", "x\nAnna\tO\ny\n"))
-    assert refusal.value.lines == ("a.conll:1: 1 columns, expected 2 separated by tabs (also in line 3)",)
-
-
 def archive(folder: Path, files: dict[str, str]) -> Path:
     with zipfile.ZipFile(folder / "BLiMP.zip", "w") as zipped:
         for name, text in files.items():
@@ -145,11 +139,6 @@ def test_the_published_files_are_read_completely() -> None:
     assert sum(tag.startswith("B-") for tag in tags) == 1975  # as the paper's Table 2 counts
 
 
-def test_an_entity_ends_with_its_sentence() -> None:
-    assert list(entities(["B-person", "I-person"], [0, 1])) == [(0, 0, 1, "person"), (1, 1, 2, "person")]
-    assert list(entities(["B-person", "I-person"], [0, 0])) == [(0, 0, 2, "person")]
-
-
 def test_correct_tags_score_100_and_no_entities_0() -> None:
     tags = [NER.labels.index("B-person"), 0, NER.labels.index("B-group")]
     assert score_tags(NER, tags, tags, [0, 0, 0]) == dict.fromkeys(NER.metrics, 100.0)
@@ -176,14 +165,6 @@ def test_a_word_has_the_position_of_its_first_subword_or_none(words: list[str], 
         fits = own > 0 and before < length - 1
         assert position == (before if fits else NO_POSITION)
         before += own
-
-
-def test_positions_equal_a_count_by_hand() -> None:
-    encoded = encode_words([Example("ab c.d \u00ad hg", tags=(0, 1, 2, 3))], LETTERS, 8)
-    assert encoded.words[:, 1].tolist() == [1, 3, NO_POSITION, 6]
-    assert encode_words([Example("ab c.d \u00ad hg", tags=(0, 1, 2, 3))], LETTERS, 7).words[:, 1].tolist() == [
-        *(1, 3, NO_POSITION, NO_POSITION)
-    ]
 
 
 def test_encoded_words_survive_a_round_trip_and_damage_is_an_error(tmp_path: Path) -> None:

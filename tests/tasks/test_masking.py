@@ -34,7 +34,7 @@ def maskings(draw: st.DrawFn) -> MaskedLanguageModel:
 
 
 @given(maskings(), st.integers(8, 96), st.integers(0, 2**32 - 1))
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_every_row_masks_the_declared_number_of_ordinary_tokens(
     masking: MaskedLanguageModel, length: int, seed: int
 ) -> None:

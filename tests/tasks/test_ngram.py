@@ -1,7 +1,6 @@
 """The trigram model: probabilities that sum to one, against modified Kneser-Ney written out with dictionaries."""
 
 from collections import Counter
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -59,11 +58,3 @@ def discounts_of(counts: Counter[Gram]) -> list[float]:
     three = 3 - 4 * base * n[4] / n[3] if n[3] else 2.0
     raw = [1 - 2 * base * n[2] / n[1], 2 - 3 * base * n[3] / n[2], three]
     return [0.0, *(min(max(each, SMALLEST_DISCOUNT), most) for each, most in zip(raw, (1, 2, 3), strict=True))]
-
-
-def test_a_sentence_of_the_text_is_more_probable_than_the_same_words_in_another_order() -> None:
-    text = [0, 1, 2, 3, 4] * 40
-    model = Trigrams(np.asarray(text), SIZE)
-    written, turned = (model.log_probabilities(sentence, 4).sum() for sentence in ([0, 1, 2, 3], [1, 0, 3, 2]))
-    assert written > turned
-    assert all(first != second for first, second in pairwise(text))

@@ -8,7 +8,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from steeplechase.foundation.canonical import canonical, fingerprint
@@ -206,14 +206,3 @@ def test_no_two_tokenizers_share_a_key() -> None:
     ]
     assert len(set(texts)) == len(texts)
     assert canonical(WordPieceTraining()) == {"kind": "wordpiece"}
-
-
-@settings(max_examples=20)
-@given(st.lists(st.text("abc ", max_size=12), min_size=1, max_size=5))
-def test_small_corpora_give_a_vocabulary_or_a_reason(texts: list[str]) -> None:
-    for declaration, _ in DECLARED.values():
-        try:
-            words = train_tokenizer(declaration, texts, 30)  # type: ignore[arg-type]
-        except DataError:
-            continue
-        assert words.vocabulary_size <= 30

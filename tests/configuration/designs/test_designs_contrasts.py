@@ -20,7 +20,7 @@ from steeplechase.configuration.designs import (
     Zip,
 )
 from steeplechase.configuration.designs.point import PointDesign
-from tests.factories.arm_tables import CHANGES, CONSTRAINTS, ELECTRA_SMALL, arm_table_of, arms_of, axes
+from tests.factories.arm_tables import CONSTRAINTS, ELECTRA_SMALL, arm_table_of, arms_of, axes
 
 FREE: dict[str, tuple[Any, Any]] = {
     "bottleneck_ratio": (1, 2),
@@ -40,7 +40,7 @@ def some_axes(at_most: int) -> st.SearchStrategy[dict[str, Any]]:
     return names.map(lambda chosen: {name: FREE[name] for name in chosen})
 
 
-@settings(max_examples=40)
+@settings(max_examples=10)
 @given(some_axes(5))  # 32 arms at most
 def test_a_factorial_has_every_combination_once_and_its_columns_are_orthogonal(vary: dict[str, Any]) -> None:
     levels = [arm.levels for arm in arms_of(Factorial(vary=vary))]
@@ -100,7 +100,7 @@ def designed(kind: str, vary: dict[str, Any]) -> PointDesign | None:
     return found
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.sampled_from(DESIGNS), axes(), st.lists(st.sampled_from(CONSTRAINTS), unique=True, max_size=2).map(tuple))
 def test_every_point_is_an_arm_or_is_reported_and_no_arm_breaks_a_rule(
     kind: str, vary: dict[str, Any], constraints: tuple[str, ...]
@@ -132,10 +132,3 @@ def test_every_point_is_an_arm_or_is_reported_and_no_arm_breaks_a_rule(
     assert {arm.candidate.model_dump_json() for arm in skipping.arms} == {
         each.model_dump_json() for each in (ELECTRA_SMALL, *possible.values())
     }
-
-
-def test_the_axes_of_these_tests_reach_every_kind_of_clash() -> None:
-    vary = {path: CHANGES[path] for path in ("heads", "bottleneck_ratio", "convolution", "convolution.kernel_size")}
-    arm_table = arm_table_of(Factorial(vary=vary), constraints=("not convolution.kernel_size > 5",), skip=True)
-    reasons = {reason.split(" ")[0] for one in arm_table.impossible for reason in one.reasons}
-    assert reasons == {"4", "breaks"}

@@ -103,9 +103,9 @@ def random_losses(chance: random.Random, count: int) -> list[tuple[float, ...]]:
     return [first, *spoilt]
 
 
-def test_a_thousand_random_searches_agree_with_an_independent_implementation() -> None:
+def test_random_searches_agree_with_an_independent_implementation() -> None:
     chance, deepest = random.Random(20261121), set()
-    for _ in range(1000):
+    for _ in range(300):
         size, count = chance.randint(1, 5), chance.randint(2, 14)
         table = random_losses(chance, count)
         every = [
@@ -121,13 +121,13 @@ def test_a_thousand_random_searches_agree_with_an_independent_implementation() -
         ]
         assert marks == by_the_rule(table, size)
         deepest.add(tuple(marks))
-    assert len(deepest) > 500
+    assert len(deepest) > 150
 
 
 def test_the_scheduler_stops_random_searches_at_the_same_rungs(tmp_path: Path) -> None:
     design = {**simulated.SEARCH, "max_candidates": 9, "cohort": 3}
     chance, course = random.Random(20261121), simulated.search(tmp_path, design=design)
-    for _ in range(30):
+    for _ in range(8):
         table = random_losses(chance, 9)
         losses = dict(zip(names(9), table, strict=True))
         track = Track(

@@ -45,7 +45,7 @@ def test_no_rung_is_used_where_the_last_one_ranks_unlike_the_final_losses() -> N
         assert not decided(ended(RANKED, [4.0, 3.0, 2.0, None]), level, 5.0).cleared  # three finals tell nothing
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_with_ranks_that_never_change_the_first_rung_is_that_of_asha_after_the_first_cohort(seed: int) -> None:
     chance = random.Random(seed)
     field = [[(value := chance.random(), value) for _ in range(5)] for _ in range(4)]

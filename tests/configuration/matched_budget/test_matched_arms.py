@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from search_space.candidate import Candidate
@@ -87,6 +87,7 @@ def test_a_matched_copy_has_the_baselines_budget_and_differs_in_one_size(
         assert list(difference(raw.candidate, matched_copy.candidate)) == [PATHS[by]]
 
 
+@settings(max_examples=15)
 @given(baselines(), st.sampled_from(CHANGES), st.sampled_from(("feed_forward_width", "width", "depth", "tokens")))
 def test_no_other_size_is_nearer_to_the_baselines_budget(
     baseline: Candidate, changes: dict[str, Any], by: str

@@ -1,4 +1,4 @@
-"""What an experiment most likely does not mean is warned of; no experiment of the repository is warned of."""
+"""What an experiment most likely does not mean is warned of."""
 
 from pathlib import Path
 
@@ -8,9 +8,6 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.validation.memory import least_memory, too_small_card
 from steeplechase.configuration.validation.warnings import warnings_of
-from steeplechase.configuration.yaml import scales
-from tests.factories.experiment_files import experiment_of
-from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
 
 TEXT = """
 experiment: warned
@@ -57,12 +54,6 @@ def test_an_objective_that_is_left_out_is_warned_of_and_one_that_is_named_is_not
     assert warned(tmp_path, objective="objective: replaced_token_detection") == ()
 
 
-@pytest.mark.parametrize("file", EXPERIMENT_FILES)
-def test_no_experiment_of_the_repository_is_warned_of(file: str) -> None:
-    for scale in scales(EXPERIMENTS / file):
-        assert warnings_of(experiment_of(file, scale), machine_memory=2**60) == (), scale
-
-
 @pytest.mark.parametrize(
     ("tokenizer", "task", "lost"),
     [
@@ -86,12 +77,16 @@ def test_a_tokenizer_that_drops_the_case_of_written_targets_is_warned_of(
     assert all("the targets of multi30k_en_de have case and accents" in line for line in lines)
 
 
-def test_arms_that_need_more_than_the_machines_memory_are_warned_of_by_their_need(tmp_path: Path) -> None:
-    file = tmp_path / "f.yaml"
+def with_arms(folder: Path, arms: str) -> Experiment:
+    """Return the experiment with these arms."""
+    file = folder / "f.yaml"
     text = TEXT.format(objective="objective: masked_language_model", kind="linear", warmup=1024, evaluations=8)
-    arms = "arms: { wide: { width: 1024 }, large: { recipe.batch_sequences: 4096 } }"
-    file.write_text(text.replace("arms: { fast: { recipe.schedule.warmup_tokens: 512 } }", arms))
-    experiment = load_experiment(file, None)
+    file.write_text(text.replace("{ fast: { recipe.schedule.warmup_tokens: 512 } }", arms))
+    return load_experiment(file, None)
+
+
+def test_arms_that_need_more_than_the_machines_memory_are_warned_of_by_their_need(tmp_path: Path) -> None:
+    experiment = with_arms(tmp_path, "{ wide: { width: 1024 }, large: { recipe.batch_sequences: 4096 } }")
     assert not [line for line in warnings_of(experiment, 2**40) if "memory" in line or "GiB" in line]
     needs = [line for line in warnings_of(experiment, 2**29) if "GiB" in line]
     assert [line.partition(":")[0] for line in needs] == ["large"]
@@ -104,26 +99,19 @@ def test_arms_that_need_more_than_the_machines_memory_are_warned_of_by_their_nee
 
 
 def test_a_device_with_its_own_memory_and_activations_that_are_computed_again_are_not_counted(tmp_path: Path) -> None:
-    file = tmp_path / "f.yaml"
-    text = TEXT.format(objective="objective: masked_language_model", kind="linear", warmup=1024, evaluations=8)
-    arms = "arms: { cuda: { recipe.device: cuda }, again: { recipe.activation_checkpointing: full } }"
-    file.write_text(text.replace("arms: { fast: { recipe.schedule.warmup_tokens: 512 } }", arms))
-    lines = [line for line in warnings_of(load_experiment(file, None), 2**20) if "GiB" in line]
+    experiment = with_arms(
+        tmp_path, "{ cuda: { recipe.device: cuda }, again: { recipe.activation_checkpointing: full } }"
+    )
+    lines = [line for line in warnings_of(experiment, 2**20) if "GiB" in line]
     assert [line.partition(":")[0] for line in lines] == ["baseline", "again"]
     assert "0.0 GiB of saved activations" in lines[1]
 
 
-def on_cards(folder: Path) -> Experiment:
-    file = folder / "f.yaml"
-    text = TEXT.format(objective="objective: masked_language_model", kind="linear", warmup=1024, evaluations=8)
-    arms = "arms: { cuda: { recipe.device: cuda }, four: { recipe.device: cuda, recipe.processes: 4 } }"
-    file.write_text(text.replace("arms: { fast: { recipe.schedule.warmup_tokens: 512 } }", arms))
-    return load_experiment(file, None)
-
-
 def test_a_card_is_warned_of_where_more_micro_batches_help_and_refused_where_they_do_not(tmp_path: Path) -> None:
     """A lower bound of what one process needs; a run goes on once with twice the micro-batches."""
-    experiment = on_cards(tmp_path)
+    experiment = with_arms(
+        tmp_path, "{ cuda: { recipe.device: cuda }, four: { recipe.device: cuda, recipe.processes: 4 } }"
+    )
     cuda, four = (arm.candidate for arm in experiment.arms[1:])
     weights, activations = least_memory(cuda)
     assert least_memory(four) == (weights, activations // 4)

@@ -1,13 +1,10 @@
 """The editor's schema follows the types; in overrides of a scale no field is required."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
-from steeplechase.commands.reference import files_schema_text
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.yaml.json_schema import editor_schema, schema_text
-from tests.factories.paths import ROOT
+from steeplechase.configuration.yaml.json_schema import editor_schema
 
 
 def resolved(schema: Any, reference: str) -> Any:
@@ -59,10 +56,6 @@ def test_an_editor_offers_the_names_of_options_alone() -> None:
         } in offered
 
 
-def test_the_written_schema_in_the_repository_is_that_of_the_types() -> None:
-    assert (ROOT / "experiments" / "schema.json").read_text(encoding="utf-8") == files_schema_text()
-
-
 def test_every_reference_leads_somewhere() -> None:
     schema = editor_schema(Experiment)
     assert all(resolved(schema, reference) for reference in references(schema))
@@ -77,8 +70,3 @@ def test_nothing_is_required_within_a_scale_and_unknown_keys_still_are_mistakes(
         assert "required" not in definition
         assert definition.get("additionalProperties") is False or "properties" not in definition
         assert all(reference.startswith("#/$defs/Partial") for reference in references(definition))
-
-
-def test_the_written_schema_is_sorted_and_ends_in_a_newline() -> None:
-    text = schema_text(editor_schema(Experiment))
-    assert text == json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -128,7 +128,7 @@ def test_a_file_declares_the_test_that_decides(comparison: MeanTest, tmp_path: P
 
 
 @given(mutated(), some.sampled_from((None, "smoke", "laptop", "moon")))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_mutated_file_is_accepted_or_refused_within_a_second(
     tmp_path_factory: pytest.TempPathFactory, text: str, scale: str | None
 ) -> None:

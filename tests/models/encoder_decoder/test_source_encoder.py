@@ -6,13 +6,11 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from search_space.cost.electra import CONVENTION as ELECTRA
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import (
     SourceEncoderSizes,
     first_stage_parameters_count,
     parameters_with_source_encoder,
-    parts_with_source_encoder,
     update_flops,
 )
 from steeplechase.models.encoder_decoder import EncoderDecoder
@@ -79,13 +77,6 @@ def test_gradients_end_at_the_first_cross_attention_where_no_positions_are_learn
     assert counted("pre_norm", first_stage=False)[0] == pytest.approx(counted("pre_norm", first_stage=False)[1])
 
 
-def test_a_convention_that_counts_lookups_counts_those_of_the_new_vocabulary() -> None:
-    declared = architecture("bart")
-    small, large = (SIZES.architecture(declared, size) for size in (VOCABULARY, VOCABULARY + 7))
-    flops = [ELECTRA.flops(parts_with_source_encoder(declared, each, LENGTH), LENGTH) for each in (small, large)]
-    assert flops[1] - flops[0] == 2 * 7 * declared.width * LENGTH
-
-
 @pytest.mark.parametrize("kind", ["transformer", "bart", "pre_norm"])
 def test_padding_of_a_source_changes_nothing(kind: str) -> None:
     model = with_source_encoder(architecture(kind))
@@ -98,10 +89,3 @@ def test_padding_of_a_source_changes_nothing(kind: str) -> None:
 
     assert torch.allclose(logits(source), logits(source.masked_fill(~real, 1)), atol=1e-6)
     assert torch.allclose(logits(source)[:1], model.target_logits(source[:1, :5], None, target[:1]), atol=1e-5)
-
-
-def test_initial_values_depend_on_the_seed_alone() -> None:
-    one, same, other = (with_source_encoder(architecture("bart"), seed).state_dict() for seed in (5, 5, 6))
-    assert all(torch.equal(value, same[name]) for name, value in one.items())
-    table = "embeddings.encoder.embeddings.tokens.weight"
-    assert not torch.equal(one[table], other[table])

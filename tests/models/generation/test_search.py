@@ -136,9 +136,3 @@ def test_forbidden_tokens_are_never_generated() -> None:
 def test_more_beams_than_tokens_are_refused() -> None:
     with pytest.raises(ValueError, match="5 beams of a vocabulary of 4 tokens; allowed: 1 to 4"):
         beam_search(Table(1), torch.zeros(1, 1, dtype=torch.long), SearchSettings(END, LONGEST, beams=5))
-
-
-def test_a_limit_without_an_end_gives_a_hypothesis_that_has_not_ended() -> None:
-    never = SearchSettings(END, LONGEST, beams=2, forbidden=(END,))
-    (found,) = beam_search(Table(2), torch.zeros(1, 1, dtype=torch.long), never)
-    assert (len(found.tokens), found.ended) == (LONGEST, False)

@@ -18,7 +18,8 @@ ASK = "from steeplechase.models.kernels.native.build import arithmetic; print(ar
 COMPUTE = """
 import torch
 from steeplechase.models.kernels.window import depthwise_window_sum
-print(depthwise_window_sum(torch.ones(1, 4, 2), torch.ones(3, 2)).sum().item())
+from steeplechase.models.kernels.native.build import arithmetic
+print(depthwise_window_sum(torch.ones(1, 4, 2), torch.ones(3, 2)).sum().item(), arithmetic())
 """
 compiled = pytest.mark.skipif(library() is None, reason="this machine has no C compiler")
 
@@ -40,20 +41,8 @@ def told(script: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
-@compiled
-def test_the_library_is_built_once_and_identified_by_its_sources(tmp_path: Path) -> None:
-    first = told(ASK, XDG_CACHE_HOME=str(tmp_path))
-    (built,) = (tmp_path / "steeplechase").iterdir()
-    stamp = built.stat().st_mtime_ns
-    assert first.startswith("native ")
-    assert told(ASK, XDG_CACHE_HOME=str(tmp_path)) == first
-    assert built.stat().st_mtime_ns == stamp
-    assert built.parent.stat().st_mode & 0o077 == 0, "nobody else may put a library there"
-
-
 def test_without_a_compiler_torch_is_used(tmp_path: Path) -> None:
-    assert told(ASK, PATH=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)) == "portable"
-    assert told(COMPUTE, PATH=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)) == "20.0"
+    assert told(COMPUTE, PATH=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)) == "20.0 portable"
     assert told(ASK, STEEPLECHASE_NATIVE="0") == "portable"
 
 
@@ -81,11 +70,9 @@ def fake_compiler(folder: Path, work: str, version: str = "fake 1") -> str:
 @pytest.mark.parametrize(
     ("work", "built"),
     [
-        ("exit 1", None),
         ("kill -9 $$", None),
         ("exit 0", None),
         ('echo "not a library" > "$out"', b"not a library\n"),
-        (': > "$out"', b""),
     ],
 )
 def test_after_a_failed_compilation_the_portable_operators_are_used_and_no_file_remains(
@@ -100,13 +87,11 @@ def test_after_a_failed_compilation_the_portable_operators_are_used_and_no_file_
 
 
 @compiled
-@pytest.mark.parametrize("bytes_left", [1, 4096, 9000])
-def test_a_truncated_library_from_the_compiler_is_not_used(bytes_left: int, tmp_path: Path) -> None:
-    real = shutil.which("cc")
-    path = fake_compiler(tmp_path / "bin", f'{real} "$@" && truncate -s {bytes_left} "$out"')
+def test_a_truncated_library_from_the_compiler_is_not_used(tmp_path: Path) -> None:
+    path = fake_compiler(tmp_path / "bin", f'{shutil.which("cc")} "$@" && truncate -s 4096 "$out"')
     assert told(ASK, PATH=path, XDG_CACHE_HOME=str(tmp_path)) == "portable"
     shown = tmp_path / "bin" / "built"
-    assert shown.stat().st_size == bytes_left
+    assert shown.stat().st_size == 4096
     assert not loads(shown)
     assert list((tmp_path / "steeplechase").iterdir()) == []
 
@@ -118,6 +103,17 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return cache, told(ASK, XDG_CACHE_HOME=str(cache))
 
 
+@compiled
+def test_the_library_is_built_once_and_identified_by_its_sources(sound: tuple[Path, str]) -> None:
+    cache, first = sound
+    (built,) = (cache / "steeplechase").iterdir()
+    stamp = built.stat().st_mtime_ns
+    assert first.startswith("native ")
+    assert told(ASK, XDG_CACHE_HOME=str(cache)) == first
+    assert built.stat().st_mtime_ns == stamp
+    assert built.parent.stat().st_mode & 0o077 == 0, "nobody else may put a library there"
+
+
 def damaged(cache: Path, sound: Path, damage: str) -> None:
     """Copy a cache, its library damaged."""
     shutil.copytree(sound, cache, dirs_exist_ok=True)
@@ -127,30 +123,20 @@ def damaged(cache: Path, sound: Path, damage: str) -> None:
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "half": lambda content: content[: len(content) // 2],
-    "emptied": lambda content: b"",
-    "zeroed page": lambda content: content[:4096] + bytes(4096) + content[8192:],
     "one bit": lambda content: content[:5000] + bytes([content[5000] ^ 1]) + content[5001:],
 }
 
 
 @compiled
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_cached_library_is_rebuilt(damage: str, sound: tuple[Path, str], tmp_path: Path) -> None:
+def test_a_damaged_cached_library_is_rebuilt_and_computes(
+    damage: str, sound: tuple[Path, str], tmp_path: Path
+) -> None:
     cache, arithmetic = sound
     damaged(tmp_path, cache, damage)
-    assert told(ASK, XDG_CACHE_HOME=str(tmp_path)) == arithmetic
+    assert told(COMPUTE, XDG_CACHE_HOME=str(tmp_path)) == f"20.0 {arithmetic}"
     (again,) = (tmp_path / "steeplechase").iterdir()
     assert again.stem.endswith(hashlib.sha256(again.read_bytes()).hexdigest()[:12])
-
-
-@compiled
-def test_operators_compute_after_a_failed_compilation_and_with_a_rebuilt_library(
-    sound: tuple[Path, str], tmp_path: Path
-) -> None:
-    failing, cache = fake_compiler(tmp_path / "bin", "exit 1"), tmp_path / "cache"
-    assert told(COMPUTE, PATH=failing, XDG_CACHE_HOME=str(tmp_path)) == "20.0"
-    damaged(cache, sound[0], "one bit")
-    assert told(COMPUTE, XDG_CACHE_HOME=str(cache)) == "20.0"
 
 
 @compiled

@@ -115,11 +115,3 @@ def test_products_are_those_of_a_linear_map(rows: int, biased: bool, dtype: torc
     expected = linear(x, table.to(dtype), None if bias is None else bias.to(dtype))
     assert found.dtype == dtype
     torch.testing.assert_close(found, expected)
-
-
-def test_gradients_reach_few_vectors_and_the_table() -> None:
-    """A training step with fewer vectors than a step of decoding has the gradients of a linear map."""
-    x, table = torch.randn(2, 8, requires_grad=True), torch.randn(11, 8, requires_grad=True)
-    found = torch.autograd.grad(vocabulary_logits(x, table).square().sum(), (x, table))
-    expected = torch.autograd.grad(linear(x, table).square().sum(), (x, table))
-    torch.testing.assert_close(found, expected)

@@ -46,21 +46,11 @@ def test_hurdles_are_drawn_at_their_rungs_with_their_thresholds() -> None:
     assert curves.hurdles == (HurdleMark(500_000, 7.0), HurdleMark(1_000_000, None))
 
 
-def test_a_single_seed_makes_no_forest() -> None:
-    assert picture(build(search()), "forest") is None
-
-
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8).map(sorted))
 def test_labels_never_overlap_and_keep_their_order(shares: list[float]) -> None:
     placed = spread(shares, LABEL_GAP)
     assert all(after - before >= LABEL_GAP - 1e-9 for before, after in pairwise(placed))
     assert max(placed) <= 1 + 1e-9
-
-
-def test_png_is_written() -> None:
-    forest = picture(build(table2()), "forest")
-    assert forest is not None
-    assert forest.png(dots_per_inch=40).startswith(b"\x89PNG")
 
 
 def test_a_search_of_many_labels_the_best_lines_only() -> None:
@@ -73,7 +63,7 @@ def test_a_search_of_many_labels_the_best_lines_only() -> None:
 
 
 def test_equal_results_give_equal_bytes() -> None:
-    first, second = (dict(figure_files(build(table2()).pictures)) for _ in range(2))
+    first, second = (dict(figure_files(build(search()).pictures)) for _ in range(2))
     assert first == second
     assert {name.rpartition(".")[2] for name in first} == {"svg", "pdf", "csv"}
 

@@ -78,8 +78,3 @@ def test_other_designs_over_the_same_components_do_not_change_the_ladder() -> No
 def test_a_ladder_of_which_nothing_was_measured_is_none() -> None:
     full = view()
     assert picture(build(replace(full, histories=())), "ladder") is None
-
-
-def test_one_seed_draws_steps_without_intervals() -> None:
-    assert "ladder" in [picture.name for picture in build(view(seeds=(1,))).pictures]
-    assert "+ convolution" in next(p.svg for p in build(view(seeds=(1,))).pictures if p.name == "ladder")

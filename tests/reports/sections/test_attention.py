@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from reports.figures.attention import AttentionMaps
-from reports.formats import format_names, render
 from reports.report import Report, build
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import ALL, PER_HEAD, TEXT, uniform_concentration
@@ -41,7 +40,7 @@ def rows(report: Report, reading: str) -> dict[str, Any]:
     return {str(row["arm"]): row for row in table.rows if row["reading"] == reading and row["layer"] is None}
 
 
-@pytest.mark.parametrize(("length", "facts"), [(32, 0.355), (64, 0.157), (128, 0.074), (256, 0.036), (512, 0.018)])
+@pytest.mark.parametrize(("length", "facts"), [(32, 0.355), (512, 0.018)])
 def test_uniform_attention_has_the_c_of_the_closed_form(length: int, facts: float) -> None:
     assert uniform_concentration(length, 4) == pytest.approx(facts, abs=6e-4)  # worked out by hand
 
@@ -83,7 +82,7 @@ def test_an_arm_without_attention_is_left_out_and_without_any_there_is_no_sectio
     assert [one.arm for one in maps.arms] == ["mixed"]
 
 
-@pytest.mark.parametrize("layers", [1, 3, 12])
+@pytest.mark.parametrize("layers", [1, 12])
 def test_first_and_last_layers_are_drawn_and_some_of_many_others(layers: int) -> None:
     maps = figure_data(build(view(layers)), AttentionMaps)
     assert maps is not None
@@ -97,10 +96,3 @@ def test_mass_that_is_not_finite_shows_nothing() -> None:
     result = {"length": 64, "within": 4, "sequences": 16, "heads": heads, "maps": []}
     trial = Trial("baseline", 1).pretrained(5.0).record("attention", "attention", result)
     assert picture(build(snapshot([trial], {"baseline": {}})), "attention") is None
-
-
-def test_every_format_has_the_section() -> None:
-    report = build(view())
-    for name in format_names():
-        if name != "csv":
-            assert "diagonal" in render(report, name)

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.number_format import distinct
 from reports.report import build
 from reports.sections.candidates import candidates_table
 from reports.sections.pareto import pareto_of
@@ -61,24 +60,13 @@ def values_of(losses: Losses) -> dict[str, float]:
     return {} if result is None else {point.arm: point.value for point in result.trade_offs[0].points}
 
 
-@pytest.mark.parametrize("candidates", [1, 2])
-def test_only_the_best_of_several_candidates_was_selected(candidates: int) -> None:
-    losses = {"baseline": {1: (5.0, 4.0)}, "c001": {1: (5.1, 4.2)}, "c002": {1: (5.2, 4.1)}}
-    view = searched(dict(list(losses.items())[: candidates + 1]), seeds=(1,))
-    report = build(replace(view, arms=view.arms[: candidates + 1]))
-    (shown,) = (grid for grid in report.grids if grid.name == "candidates")
-    optimistic = [note for note in shown.every_note if note.startswith("The best of ")]
-    assert len(optimistic) == (candidates > 1)
-    assert report.finding.startswith("Of 1 candidate 1 finished" if candidates == 1 else "Of 2 candidates 2 finished")
-
-
 LOSS = st.integers(0, 3)
 OF_ARM = st.dictionaries(st.sampled_from([1, 2, 3]), st.tuples(LOSS) | st.tuples(LOSS, LOSS), min_size=1)
 SHIFTS = st.fixed_dictionaries({seed: st.floats(-90, 90) for seed in (1, 2, 3)})
 
 
 @given(st.fixed_dictionaries(dict.fromkeys(ARMS, OF_ARM)), SHIFTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20)
 def test_an_effect_of_the_seed_changes_no_rank(
     drawn: Mapping[str, Mapping[int, tuple[int, ...]]], shifts: Mapping[int, float]
 ) -> None:
@@ -205,13 +193,6 @@ def test_a_candidate_that_sets_a_hurdle_is_not_counted_as_stopped_by_its_thresho
         "c001"
     ] == "stopped at hurdle 1"
     assert "which it sets" in next(row["status"] for row in tables["candidates"].rows if row["arm"] == "c001")
-
-
-@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
-def test_unequal_numbers_differ_as_text(one: float, other: float) -> None:
-    shown = distinct(one, other, 4)
-    assert (shown[0] == shown[1]) == (one == other) or abs(one - other) < 1e-16
-    assert distinct(5.9590, 5.9, 4) == ("5.9590", "5.9000")
 
 
 def test_a_value_and_its_threshold_differ_as_text_everywhere() -> None:

@@ -3,9 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
-from reports.formats import render
 from reports.report import Report, build
 from search_space.candidate import Candidate
 from search_space.overrides import apply
@@ -64,9 +61,3 @@ def test_the_difference_is_at_claims_of_the_paper_on_that_arm_only() -> None:
         "held_out_loss(span_dynamic) < held_out_loss(dynamic)": DYNAMIC.brief,
         "held_out_loss(span_dynamic) < held_out_loss(baseline)": None,
     }
-
-
-@pytest.mark.parametrize("form", ["terminal", "markdown", "latex", "html"])
-def test_people_read_it_beside_the_verdict(form: str) -> None:
-    result = " ".join(render(report(tuple(CHANGES), paper=PAPER), form).split())
-    assert "without the paper" in result

@@ -1,16 +1,13 @@
 """The conditions state the number of held-out tokens."""
 
-from dataclasses import replace
-
 import pytest
 
-from reports.report import build
 from reports.sections.evaluation_set import ENTROPY, TERM, evaluation_set_notes
 from reports.sections.objectives_by_arm import TRAINED_OTHERWISE, objective_notes, segment_pair_notes
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from search_space.overrides import apply
-from tests.factories.reports import Trial, document, primary, shared, snapshot
+from tests.factories.reports import shared
 from tests.factories.stage_results import PLAUSIBLE
 
 MADE = shared("evaluation_set", "evaluation_set", {"questions": 4096, "sequences": 1024})
@@ -65,13 +62,6 @@ def test_arms_trained_by_another_objective_than_the_one_they_are_measured_on_are
     assert text.endswith(" is one of what is asked too: whole (selection whole_word), boundary (span boundary)")
     assert not [*objective_notes({"baseline": baseline, "deeper": arms["deeper"]}, ())]
     assert not [*objective_notes({"whole": arms["whole"]}, ())]
-
-
-@pytest.mark.parametrize("made", [True, False])
-def test_a_report_has_the_condition_once_the_set_exists(made: bool) -> None:
-    view = snapshot([Trial("baseline", 1).pretrained(3.0)], {"baseline": {}}, (), resolved=document(()))
-    view = replace(view, shared=(*view.shared, MADE)) if made else view
-    assert (TERM in dict(build(view, primary=primary).footer)) is made
 
 
 @pytest.mark.parametrize("objective", ["masked_language_model", "replaced_token_detection"])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports.report import Report, build
@@ -82,6 +82,7 @@ def factors_named(report: Report) -> set[str]:
 axes = st.sampled_from([[first, second] for first in AXES for second in AXES if first < second])
 
 
+@settings(max_examples=5)
 @given(axes)
 def test_a_factorial_names_every_level_of_every_axis_once(paths: list[str]) -> None:
     report = report_of([Factorial(vary={path: AXES[path] for path in paths})])

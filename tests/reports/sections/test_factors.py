@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports.report import Report, build
@@ -41,6 +41,7 @@ def rows(
     return {str(row["effect"]): row for row in found.rows}
 
 
+@settings(max_examples=8)
 @given(NUMBERS, NUMBERS, NUMBERS, NUMBERS)
 def test_a_full_factorial_recovers_planted_effects(a: float, b: float, c: float, ab: float) -> None:
     def loss(point: tuple[int, ...], seed: int) -> float:

@@ -21,7 +21,6 @@ from tests.factories.reports import (
     document,
     full_trial,
     primary,
-    search,
     snapshot,
     table2,
     troubled,
@@ -37,18 +36,6 @@ def rows(report: Report, table: str, **where: object) -> list[Row]:
 
 def status(view: Snapshot, arm: str) -> object:
     return rows(build(view, primary=primary), "results", arm=arm)[0]["status"]
-
-
-def test_columns_and_order_are_as_promised() -> None:
-    report = build(table2()).tables[0]
-    assert report.columns == (
-        *("arm", "metric", "n", "mean", "sd", "delta", "low", "high"),
-        *("parameters", "train_flops", "status"),
-    )
-    assert list(dict.fromkeys(row["arm"] for row in report.rows)) == list(ARMS)
-    metrics = [row["metric"] for row in report.rows if row["arm"] == "baseline"]
-    further = ["docs_acceptability:other", "docs_pair:other"]
-    assert metrics == ["held_out_loss", "score", TASKS[0], further[0], TASKS[1], further[1]]
 
 
 @pytest.mark.parametrize(
@@ -169,22 +156,6 @@ def test_single_change_pairs_differ_in_one_path_and_exclude_the_baseline() -> No
     pairs = [(row["arm"], row["reference"], row["path"]) for row in table_rows]
     assert pairs == [(arm, "bottleneck", "convolution") for arm in ("depthwise", "dynamic", "span_dynamic")]
     assert table_rows[2]["delta"] == pytest.approx(-0.2017, abs=1e-4)
-
-
-def test_candidates_are_ranked_by_rung_then_loss_and_a_diverged_one_is_not() -> None:
-    assert all(table.name != "importance" for table in build(search()).tables)
-    report = build(replace(search(), importance={"convolution": 0.2, "bottleneck_ratio": 0.7}))
-    axes = [(row["path"], row["candidates"]) for row in rows(report, "importance")]
-    assert axes == [("bottleneck_ratio", 3), ("convolution", 3)]
-    table_rows = rows(report, "candidates")
-    assert [(row["arm"], row["rank"]) for row in table_rows] == [
-        ("baseline", None),
-        ("c001", 1),
-        ("c002", 2),
-        ("c003", None),
-    ]
-    assert (table_rows[2]["stopped_at_hurdle"], table_rows[2]["value"], table_rows[2]["threshold"]) == (1, 7.2, 7.0)
-    assert table_rows[1]["changes"] == "convolution span_dynamic (kernel_size 5)"
 
 
 def test_a_diverged_fine_tuning_leaves_the_pretraining_counted() -> None:

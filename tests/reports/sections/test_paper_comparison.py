@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-from reports.formats import render
 from reports.report import Report, build
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
@@ -76,12 +75,6 @@ def test_a_task_with_the_papers_name_is_the_papers_column() -> None:
     (rte,) = [row for row in rows(built, "paper") if row["measure"] == "rte:accuracy"]
     assert (rte["paper"], rte["mean"]) == (60.8, 62.0)
     assert rte["beware"] == "test, single model, one task at a time there, dev here"
-
-
-def test_every_format_except_csv_has_the_section() -> None:
-    built = report({"table": "table3", "rows": {"baseline": ELECTRA_ROW}})
-    for name in ("terminal", "markdown", "latex", "html", "json"):
-        assert "78.0" in render(built, name)
 
 
 def test_a_description_without_a_published_value_has_the_papers_direction() -> None:

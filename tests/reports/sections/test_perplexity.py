@@ -49,13 +49,6 @@ def test_a_perplexity_without_end_never_becomes_a_value() -> None:
     assert (row["n"], row["mean"]) == (1, pytest.approx(math.exp(1.8)))
 
 
-@pytest.mark.parametrize("kind", ["html", "markdown"])
-def test_the_grid_says_what_the_units_are(kind: str) -> None:
-    text = render(report(), kind)
-    for part in ("bits per character", "perplexity per word", "2.00%"):
-        assert part in text
-
-
 WHOLE = Architecture(depth=2, width=32, embedding_width=32, heads=2, feed_forward_width=64, vocabulary_size=100)
 LEFT = [WHOLE.model_copy(update={"feed_forward_width": width}) for width in (16, 32)]
 PRUNING = Pruning(parameters_share=0.9, scale_share=0.01, recovery_share=0.1)

@@ -1,7 +1,7 @@
 """Tables of identical arms: rates of significant verdicts and of intervals that contain 0.
 
-Every table passes through snapshot, results and comparisons. 120 tables are drawn from fixed seeds; 5% of them is
-6 ± 4.8 at two standard errors. Under the paired t the arms have an effect of the seed in common, under Welch's none.
+Every table passes through snapshot, results and comparisons. 80 tables are drawn from fixed seeds; 5% of them is
+4 ± 3.9 at two standard errors. Under the paired t the arms have an effect of the seed in common, under Welch's none.
 """
 
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ from steeplechase.configuration.next_seeds import next_seeds
 from steeplechase.configuration.seeds import SequentialSeeds
 from tests.factories.reports import Trial, document, primary, snapshot
 
-TABLES, ARMS = 120, 8
-TASKS = ("docs_acceptability", "docs_answer", "docs_pair")
+TABLES, ARMS = 80, 5
+TASKS = ("docs_answer",)
 NAMES = ("baseline", *(f"same-{number}" for number in range(1, ARMS)))
-FALSE_ALARMS = (0.005, 0.05 + 0.022)
+FALSE_ALARMS = (0.005, 0.05 + 0.049)
 """Welch's t is below its level at few seeds, and splitting α over looks is below it by design."""
 RULES = {
-    "until decided": SequentialSeeds(start=3, max=9, step=3, margin={"held_out_loss": 0.01}, unseen_mode=1.0),
+    "until decided": SequentialSeeds(start=3, max=9, step=3, margin={"held_out_loss": 0.02}, unseen_mode=1.0),
     "until decided on score": SequentialSeeds(start=3, max=9, step=3, margin={"score": 0.5}, unseen_mode=1.0),
 }
 MOST = 9
@@ -35,9 +35,9 @@ LOSS = Metric("held_out_loss")
 def drawn(number: int, test: MeanTest) -> tuple[np.ndarray, np.ndarray]:
     """Return the random effects of pretraining (arm, seed, metric) and fine-tuning (arm, seed, task, seed)."""
     random = np.random.default_rng(number)
-    of_seed, of_arm = random.normal(0, 1, (MOST, 4)), random.normal(0, 1, (ARMS, MOST, 4))
+    of_seed, of_arm = random.normal(0, 1, (MOST, 2)), random.normal(0, 1, (ARMS, MOST, 2))
     shared = of_seed if test is MeanTest.PAIRED else 0.0
-    return shared + of_arm, random.normal(0, 1, (ARMS, MOST, 3, 2))
+    return shared + of_arm, random.normal(0, 1, (ARMS, MOST, 1, 2))
 
 
 def table(number: int, test: MeanTest, counts: dict[str, int], **settings: object) -> Results:
@@ -98,31 +98,21 @@ def forgotten() -> Iterator[None]:
     drawn.cache_clear()
 
 
-KINDS = [(kind, test) for kind in ("3 seeds", "5 seeds") for test in MeanTest] + [
-    (kind, MeanTest.PAIRED) for kind in RULES
-]
+KINDS = [("3 seeds", MeanTest.PAIRED), ("5 seeds", MeanTest.WELCH), *((kind, MeanTest.PAIRED) for kind in RULES)]
 
 
 @pytest.mark.parametrize(("kind", "test"), KINDS)
-def test_false_positives_are_at_most_one_table_in_twenty(kind: str, test: MeanTest) -> None:
-    alarms = [
-        any(results.comparison(*cell).significant for cell in _headlines(results)) for results in tables(kind, test)
-    ]
+def test_false_positives_are_at_most_one_table_in_twenty_and_intervals_hold_the_truth(
+    kind: str, test: MeanTest
+) -> None:
+    alarms, held = [], []
+    for results in tables(kind, test):
+        cells = [(arm, Metric(name)) for arm, name in results.families[0]]
+        alarms.append(any(results.comparison(*cell).significant for cell in cells))
+        differences = [results.effect(*cell).difference for cell in cells]
+        held += [each.low <= 0 <= each.high for each in differences]  # type: ignore[operator]
     low, high = FALSE_ALARMS
     assert low <= float(np.mean(alarms)) <= high
-
-
-def _headlines(results: Results) -> list[tuple[str, Metric]]:
-    return [(arm, Metric(name)) for arm, name in results.families[0]]
-
-
-@pytest.mark.parametrize(("kind", "test"), KINDS)
-def test_intervals_hold_the_truth(kind: str, test: MeanTest) -> None:
-    held = []
-    for results in tables(kind, test):
-        for arm, metric in _headlines(results):
-            difference = results.effect(arm, metric).difference
-            held.append(difference.low <= 0 <= difference.high)  # type: ignore[operator]
     assert float(np.mean(held)) >= 0.93
 
 
@@ -149,9 +139,9 @@ def test_seeds_are_added_where_they_are_needed_and_a_margin_ends_it() -> None:
 @pytest.mark.parametrize("test", MeanTest)
 def test_a_true_difference_is_detected(test: MeanTest) -> None:
     result = 0
-    for number in range(20):
+    for number in range(10):
         results = table(number, test, dict.fromkeys(NAMES, 5))
         moved = {seed: value - 0.2 for seed, value in results.values["same-1"]["held_out_loss"].items()}
         results.values["same-1"]["held_out_loss"].update(moved)  # type: ignore[attr-defined]
         result += results.comparison("same-1", LOSS).verdict is Verdict.HELPS
-    assert result >= 16
+    assert result >= 8

@@ -11,7 +11,7 @@ from scipy.stats import bootstrap
 from reports.sections.latency import finding
 from reports.statistics.claims import ClaimOutcome
 from reports.statistics.latency import OPERATIONS, TIME, LatencyEvidence, statement_verdicts
-from steeplechase.analysis.bootstrap import RESAMPLES, median, median_ratio
+from steeplechase.analysis.bootstrap import RESAMPLES, median
 from steeplechase.configuration.experiment import Experiment
 from tests.factories.latencies import ARMS, Seconds, experiment, latencies_in, snapshot_of
 
@@ -46,20 +46,10 @@ def test_an_interval_contains_its_median_and_ignores_the_order(values: list[floa
     assert median(shuffled) == estimate
 
 
-@given(some.lists(seconds, min_size=1, max_size=30), some.lists(seconds, min_size=1, max_size=30))
-@settings(max_examples=30)
-def test_the_inverse_ratio_of_medians_has_the_inverse_interval(one: list[float], other: list[float]) -> None:
-    assert median_ratio(one, other).value == pytest.approx(median_ratio(other, one).inverse.value)
-
-
 @pytest.mark.parametrize("values", [[], [float("nan"), 1.0], [1.0, float("inf")]])
 def test_non_finite_values_are_rejected(values: list[float]) -> None:
     with pytest.raises(ValueError, match="finite"):
         median(values)
-
-
-def test_a_single_round_tells_no_interval() -> None:
-    assert (median([2.0]).low, median([2.0]).high, median([2.0]).beyond(1.0)) == (None, None, 0)
 
 
 def test_intervals_are_those_of_scipy() -> None:
@@ -71,7 +61,7 @@ def test_intervals_are_those_of_scipy() -> None:
 
 
 @given(some.permutations(range(ROUNDS)), some.permutations(["attention", "control", "mixed"]), some.booleans())
-@settings(max_examples=30)
+@settings(max_examples=10)
 def test_the_order_of_arms_lengths_and_rounds_never_shows(rounds: list[int], names: list[str], turned: bool) -> None:
     chance = np.random.default_rng(1)
     drawn = {length: {arm: tuple(chance.uniform(1, 2, ROUNDS)) for arm in CONTROLLED} for length in (8, 16)}
@@ -85,17 +75,13 @@ def test_the_order_of_arms_lengths_and_rounds_never_shows(rounds: list[int], nam
     assert finding(one) == finding(other)
 
 
+@settings(max_examples=10)
 @given(some.floats(0.1, 10), some.integers(0, 11))
 def test_slowing_both_arms_of_a_round_changes_no_ratio(slower: float, at: int) -> None:
     plain = {"attention": steady(1.0), "mixed": steady(1.2, 1.3)}
     slowed = {arm: (*took[:at], took[at] * slower, *took[at + 1 :]) for arm, took in plain.items()}
     one, other = (analysis({8: each}).of_arm("mixed")[0].speedup for each in (plain, slowed))
     assert one.value == pytest.approx(other.value)
-
-
-def test_the_baseline_is_once_as_fast_as_itself() -> None:
-    (first, *_) = analysis({8: {"attention": steady(1.0, 1.1), "mixed": steady(1.2)}}).timed
-    assert (first.arm, first.speedup.value, first.flops_ratio) == ("attention", 1.0, 1.0)
 
 
 def test_seconds_are_of_one_sequence_of_the_batch() -> None:
@@ -130,13 +116,6 @@ def test_a_difference_within_that_of_a_control_is_not_significant() -> None:
     noisy = {8: {**close, "control": steady(1.0)}, 16: {**close, "control": steady(1.05, 0.96)}}
     assert verdicts(noisy, CONTROLLED)[TIME, "n = 8"] is ClaimOutcome.UNDECIDED
     assert analysis(noisy, CONTROLLED).noise >= 1.04
-
-
-def test_no_statement_makes_no_verdict_and_nothing_timed_makes_none() -> None:
-    silent = experiment(faster=(), widening=())
-    times = {"attention": (1.0,) * 3, "mixed": (0.5,) * 3}
-    assert list(statement_verdicts(results({8: times}, silent))) == []
-    assert list(statement_verdicts(results({}))) == []
 
 
 def test_the_finding_reports_the_progress_of_the_run() -> None:

@@ -10,7 +10,7 @@ from scipy import stats
 
 from reports.report import build
 from reports.sections.reference import reference_grid, reference_table
-from reports.sections.task_pilot import PilotedArm, pilot_grid, pilot_of, qualifying_tasks
+from reports.sections.task_pilot import PilotedArm, pilot_of, qualifying_tasks
 from reports.statistics.results import results_of
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.task_standing import pooled
@@ -136,8 +136,3 @@ def test_the_report_shows_the_pilot_where_untrained_encoders_were_asked_for_and_
     (references,) = (table for table in asked.tables if table.name == "reference")
     (row,) = (row for row in references.rows if row["metric"] == primary(TASK))
     assert (row["untrained"], row["untrained_n"]) == (50.5, 3)
-
-
-def test_a_folder_without_scores_has_no_pilot() -> None:
-    empty = snapshot([Trial("baseline", 1).pretrained(6.0)], {"baseline": {}}, (TASK,))
-    assert not list(pilot_grid(results_of(empty, primary)))

@@ -21,7 +21,6 @@ from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.contracts.small_candidates import text
 from steeplechase.tasks.objectives import build_model
 from tests.factories.small_experiments import (
-    GROUPS,
     WORDS,
     architecture,
     architectures,
@@ -36,7 +35,7 @@ def parameters(module: nn.Module) -> int:
 
 
 @given(architectures())
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_the_closed_form_counts_the_parameters_of_the_encoder(drawn: Architecture) -> None:
     assert list(drawn.violations()) == []
     with torch.device("meta"):
@@ -62,7 +61,7 @@ def taught(draw: st.DrawFn) -> tuple[Candidate, Architecture]:
 
 
 @given(taught())
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_the_closed_form_counts_the_objectives_heads_and_a_generator_has_its_arms_embedding_sizes(
     drawn: tuple[Candidate, Architecture],
 ) -> None:
@@ -81,7 +80,7 @@ def test_the_closed_form_counts_the_objectives_heads_and_a_generator_has_its_arm
 @example(Architecture(width=384, heads=12, bottleneck_ratio=1.5), 2)  # six heads are left, of which γ keeps four
 @example(Architecture(width=384, heads=12, bottleneck_ratio=1.5), 3)  # four heads are left, and γ is 1
 @example(Architecture(feed_forward_groups=2), 3)  # a third of 1024 is odd
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_a_generator_is_a_valid_architecture(drawn: Architecture, ratio: int) -> None:
     generator = drawn.shrunk(ratio)
     assert list(generator.violations()) == []
@@ -123,11 +122,10 @@ def window_operations(drawn: Architecture, length: int) -> int:
     return length * drawn.depth * counted
 
 
-@pytest.mark.parametrize("bottleneck_ratio", [1, "4/3", 2, 4])
-@pytest.mark.parametrize("groups", GROUPS)
+@pytest.mark.parametrize(("bottleneck_ratio", "groups"), [(1, 1), ("4/3", 2)])
 @pytest.mark.parametrize("convolution", convolutions(), ids=lambda option: option.kind)
 def test_the_closed_form_counts_the_matmuls_of_the_encoder(
-    convolution: Convolution, groups: int, bottleneck_ratio: int | str
+    convolution: Convolution, bottleneck_ratio: int | str, groups: int
 ) -> None:
     drawn = architecture(convolution, groups).model_copy(update={"bottleneck_ratio": bottleneck_ratio})
     batch, length = 3, 20

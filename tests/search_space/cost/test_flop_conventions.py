@@ -143,15 +143,6 @@ def test_electras_rules_extend_to_every_branch(convolution: Convolution) -> None
     assert ELECTRA.part_flops(branch, 20) == drawn.depth * 20 * of_branch(convolution, drawn)
 
 
-@pytest.mark.parametrize("convolution", [Lightweight(), Dynamic(), SpanDynamic()], ids=lambda option: option.kind)
-def test_shared_values_cost_one_map_less(convolution: Lightweight | Dynamic | SpanDynamic) -> None:
-    own = architecture(convolution)
-    shared = architecture(convolution.model_copy(update={"value": "shared"}))
-    shape = own.attention_shape
-    saved = own.depth * 20 * (2 * shape.width * shape.inner_width + shape.inner_width)
-    assert own.forward_flops(20, ELECTRA) - shared.forward_flops(20, ELECTRA) == saved
-
-
 @given(architectures(), st.integers(1, 40))
 @settings(max_examples=60)
 def test_the_script_differs_from_its_corrected_form_by_two_miscounts(drawn: Architecture, length: int) -> None:

@@ -35,16 +35,6 @@ def test_a_variant_is_its_model_with_what_it_changes_and_is_told_so(name: str) -
     assert {path.partition(".")[0] for path in variant.changes} <= {path.partition(".")[0] for path in changed}
 
 
-@pytest.mark.parametrize("name", published().models)
-def test_what_was_not_found_of_a_released_model_is_in_its_notes(name: str) -> None:
-    model, preset = published().models[name], PRESETS[name]
-    assert preset.has_objective == (model.objective is not None)
-    assert (preset.updates is None) <= bool(preset.notes)
-    for field in ("peak_learning_rate", "batch_sequences", "sequence_length", "weight_decay"):
-        missing = any("not found" in note and field.replace("_", " ") in note for note in preset.notes)
-        assert missing == (field not in model.recipe), field
-
-
 @pytest.mark.parametrize(
     ("name", "judge", "generator"),
     [
@@ -74,27 +64,6 @@ def test_a_published_model_is_a_candidate_like_any_other(name: str) -> None:
     broken = list(candidate.violations())  # a model without pretraining has the default objective
     assert [each for each in broken if preset.has_objective or each.path != ("objective",)] == []
     assert Candidate.model_validate_json(canonical_text(canonical(candidate))) == candidate
-
-
-@pytest.mark.parametrize(
-    ("name", "rate", "sequences", "length", "updates"),
-    [
-        ("bert-base", 1e-4, 256, 512, 1_000_000),
-        ("electra-small", 5e-4, 128, 128, 1_000_000),
-        ("electra-base", 2e-4, 256, 512, 766_000),
-        ("convbert-small", 3e-4, 128, 128, 1_000_000),
-        ("convbert-medium-small", 5e-4, 128, 128, 1_000_000),
-        ("convbert-base", 2e-4, 256, 128, 1_000_000),
-    ],
-)
-def test_a_published_model_is_trained_as_released(
-    name: str, rate: float, sequences: int, length: int, updates: int
-) -> None:
-    preset = PRESETS[name]
-    recipe = preset.candidate.recipe
-    assert (recipe.peak_learning_rate, recipe.batch_sequences, recipe.sequence_length) == (rate, sequences, length)
-    assert (preset.updates, recipe.steps(preset.tokens)) == (updates, updates)
-    assert recipe.steps(recipe.schedule.warmup_tokens) == 10_000
 
 
 def test_the_lstm_of_gpts_row_counts_as_known() -> None:

@@ -6,9 +6,7 @@ from collections import Counter
 import pytest
 
 from search_space.architecture import Architecture
-from search_space.candidate import Candidate
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
-from search_space.overrides import InvalidOverride, apply
 from search_space.program_parser import sandwich
 from search_space.released.models import PRESETS
 from search_space.structure import Cells, Structure, StructureOption, SublayerOrder
@@ -130,10 +128,3 @@ def test_genomes_of_one_program_are_one_candidate() -> None:
     swapped = {"1.left": "sep:3", "1.right": "lin", "1.right.width": "0.5", "3.left": "g", "1.left.heads": "4"}
     found = [structure.program(baseline, stack, chosen_from({**base, **each})) for each in (genes, swapped)]
     assert found[0] == found[1]
-
-
-def test_mixed_branches_are_candidates() -> None:
-    """A sublayer beside a chain."""
-    with pytest.raises(InvalidOverride):
-        apply(Candidate(), {"layers": "[s|<lin:4:relu>] f"})
-    assert apply(Candidate(), {"layers": "[s|<lin:4:relu lin:1>] f"}).architecture.depth == 2

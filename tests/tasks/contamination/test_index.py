@@ -55,7 +55,7 @@ text = st.lists(st.tuples(sentence, st.sampled_from([". ", "\n", " ", "? ", "\n\
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.lists(st.lists(text, min_size=1, max_size=2), min_size=1, max_size=4), st.lists(text, max_size=4))
 def test_the_index_equals_a_direct_implementation_of_the_rule(examples: list[list[str]], corpus: list[str]) -> None:
     found = overlap(examples, documents(*corpus))

@@ -1,6 +1,5 @@
 """A corpus has the same documents on every run, without duplicates and split by source."""
 
-import json
 import sys
 from collections.abc import Generator, Iterable
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from steeplechase.foundation.errors import CorruptionError, DataError, MachineError
 from steeplechase.tasks.corpora.assembly import (
@@ -19,7 +18,6 @@ from steeplechase.tasks.corpora.assembly import (
     read_summary,
     split_of,
 )
-from steeplechase.tasks.corpora.corpus import Corpus
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus, documents_of_source
 from steeplechase.tasks.corpora.huggingface import HuggingFaceCorpus
@@ -66,27 +64,6 @@ def test_the_summary_counts_what_the_files_hold(assembled: Path) -> None:
         documents = list(read_documents(assembled, split))
         assert summary.splits[split].documents == len(documents)
         assert summary.splits[split].characters == sum(len(document.text) for document in documents)
-
-
-def test_a_smaller_corpus_is_a_prefix_of_a_larger(corpus: DocumentationCorpus) -> None:
-    small = list(DocumentationCorpus(distributions=corpus.distributions, maximum_megabytes=0.1).documents(silent))
-    larger = corpus.documents(silent)
-    assert small == [next(larger) for _ in small]
-
-
-def test_progress_rises_to_one(corpus: DocumentationCorpus) -> None:
-    shares: list[float] = []
-    small = DocumentationCorpus(distributions=corpus.distributions, maximum_megabytes=0.1)
-    list(small.documents(lambda _, share: shares.append(share)))
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
-
-
-def test_inputs_name_versions_and_no_paths(corpus: DocumentationCorpus) -> None:
-    text = json.dumps(corpus.inputs())
-    assert "scikit-learn" in text
-    assert "numpy" in text  # its requirement
-    assert sys.prefix not in text
 
 
 def test_a_distribution_that_is_not_installed_is_refused() -> None:
@@ -169,16 +146,6 @@ def test_splits_have_about_their_share_of_sources() -> None:
         assert abs(splits.count("validation") / 5000 - 0.04) < 0.02
     assert len({tuple(splits) for splits in drawn}) == 3
     assert drawn[0] == [split_of(f"module_{number}") for number in range(5000)]
-
-
-def test_the_kind_chooses_the_corpus_and_unknown_keys_fail() -> None:
-    adapter: TypeAdapter[Corpus] = TypeAdapter(Corpus)
-    chosen = adapter.validate_python({"kind": "huggingface", "name": "someone/texts", "revision": COMMIT})
-    assert isinstance(chosen, HuggingFaceCorpus)
-    with pytest.raises(ValidationError):
-        adapter.validate_python({"kind": "documentation", "colour": "red"})
-    with pytest.raises(ValidationError):
-        adapter.validate_python({"kind": "huggingface", "name": "someone/texts"})
 
 
 @pytest.mark.parametrize("revision", ["main", "v1.0", COMMIT[:12], COMMIT.upper(), "refs/convert/parquet", ""])

@@ -56,25 +56,6 @@ def test_split_by_file_keeps_a_whole_file_in_one_split(tmp_path: Path) -> None:
     assert {split_of(document.source) for document in documents} == {*SPLITS}
 
 
-def test_progress_has_the_file_number_and_rises_within_a_file(tmp_path: Path) -> None:
-    for name in ("a.txt", "b.txt"):
-        paragraphs = [f"Paragraph {number}. " + "words and more words " * 60 for number in range(20)]
-        (tmp_path / name).write_text("\n\n".join(paragraphs))
-    told: list[tuple[str, float]] = []
-    documents = list(TextFilesCorpus(path=str(tmp_path)).documents(lambda what, share: told.append((what, share))))
-    assert len(told) == len(documents) + 1
-    names = list(dict.fromkeys(what for what, _ in told))
-    assert names == [
-        "reading text files: file 1 of 2, a.txt",
-        "reading text files: file 2 of 2, b.txt",
-        "reading text files",
-    ]
-    shares = [share for _, share in told]
-    assert shares == sorted(shares)
-    assert len(set(shares)) > 4
-    assert shares[-1] == 1.0
-
-
 def test_each_wikiextractor_article_is_a_source() -> None:
     documents = read(published("text/wikipedia_en_2015/AA/wiki_00.xz"))
     assert len(documents) == 38  # the `<doc` lines of that file

@@ -156,13 +156,3 @@ def test_fetched_files_give_the_examples_of_the_official_files(name: str, tmp_pa
     for part, examples in official.items():
         assert nameless(found[part].examples) == nameless(examples)
         assert found[part].left_out == 0
-
-
-def test_texts_are_read_unchanged(tmp_path: Path) -> None:
-    examples = tuple(
-        Example(text, TEXTS[(row + 3) % len(TEXTS)], label=row % 2, row=str(row)) for row, text in enumerate(TEXTS)
-    )
-    for split in ("train", "validation"):
-        write_split("rte", tmp_path / "rte", split, examples)
-    found = FetchedTasks(tmp_path).parts(files_of("rte"))
-    assert nameless(found["dev"].examples) == [*examples]

@@ -71,15 +71,6 @@ def test_a_part_has_the_same_data_and_the_same_loss_as_alone() -> None:
     assert pairs.auxiliary[0].loss(pairs, hidden, batch.auxiliary[1]).item() == pytest.approx(relation.item())
 
 
-def test_its_cost_is_that_of_its_parts() -> None:
-    sizes = candidate(convolutions()[-1], STRUCTBERT).architecture
-    assert STRUCTBERT.predictions(128) == WORD.predictions(128)
-    assert STRUCTBERT.head_parameters(sizes, None) == SENTENCE.head_parameters(sizes, None)
-    spans, pairs = SpanBoundary(position_width=8), NextSentencePrediction()
-    both = spans.head_parameters(sizes, None) + pairs.head_parameters(sizes, None)
-    assert SPANS.head_parameters(sizes, None) == both - WORD.head_parameters(sizes, None)
-
-
 @pytest.mark.parametrize(
     ("parts", "settings", "path", "message"),
     [

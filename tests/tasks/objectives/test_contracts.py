@@ -68,25 +68,6 @@ def test_special_tokens_and_padding_are_neither_predicted_nor_changed(objective:
 
 
 @every_generator
-def test_a_batch_without_predictions_has_a_finite_loss_and_gradient(objective: Objective) -> None:
-    """Both are 0, unless the objective predicts something of every token."""
-    model = model_of(objective)
-    stir(model)
-    tokens = np.full((3, 16), WORDS.separate)
-    tokens[:, 0] = WORDS.classify
-    batch = model.prepare(with_tokens(objective, tokens), WORDS, np.random.default_rng(1))
-    loss = model.loss(batch, np.random.default_rng(1))
-    loss.backward()
-    gradients = [value.grad for value in model.parameters() if value.grad is not None]
-    assert gradients
-    assert loss.isfinite()
-    assert all(gradient.isfinite().all() for gradient in gradients)
-    if objective.kind not in EVERY_TOKEN_IS_A_PREDICTION:
-        assert loss.item() == 0
-        assert all((gradient == 0).all() for gradient in gradients)
-
-
-@every_generator
 def test_a_row_without_predictions_does_not_change_the_loss_of_the_others(objective: Objective) -> None:
     if objective.kind in EVERY_TOKEN_IS_A_PREDICTION:
         pytest.skip("every row has predictions")

@@ -202,13 +202,6 @@ def test_a_source_with_inserted_masks_is_cut_to_the_positions(mean_span: float, 
     assert all(np.array_equal(*rows) for rows in zip(cut.source[kept], batch.source[kept, :16], strict=True))
 
 
-@pytest.mark.parametrize("option", [Fragment(share=1.0), Empty()], ids=str)
-def test_a_source_that_shows_nothing_teaches_nothing(option: CorruptionOption) -> None:
-    """Its content cannot change the loss: the source is the same for every text of one length."""
-    rows = [made(option, np.asarray(ORDINARY[start : start + 9])).source for start in (0, 9)]
-    assert np.array_equal(*rows)
-
-
 @pytest.mark.parametrize(("reads_all", "reached"), [(False, False), (True, True)])
 def test_a_fragments_decoder_reads_the_text_before_it_in_feed_alone(reads_all: bool, reached: bool) -> None:
     option = Fragment(share=0.2, reads_all=reads_all)

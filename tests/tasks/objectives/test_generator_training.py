@@ -15,7 +15,6 @@ from search_space.candidate import Candidate
 from search_space.objective import AllTokensMaskedLanguageModel, ReplacedTokenDetection
 from search_space.objective.generator_training import Adversarial, TwoStage
 from steeplechase.foundation.errors import DataError
-from steeplechase.models.heads.copy import mixed
 from steeplechase.tasks.contracts.small_candidates import text
 from steeplechase.tasks.masking import MaskedBatch, mask
 from steeplechase.tasks.objectives import all_tokens_masked_language_model, build_model
@@ -36,7 +35,6 @@ from tests.factories.small_experiments import (
     stir,
 )
 from tests.factories.training_data import Run, assert_bitwise_equal
-from tests.factories.updates import updates
 
 UNIGRAM = ReplacedTokenDetection(generator="unigram")
 FIRST_STAGE, LAST = 7, 12  # updates; that of `candidate` has 64 tokens
@@ -142,23 +140,6 @@ def test_the_expected_gradient_of_a_sample_is_that_of_the_expected_reward() -> N
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-8)
 
 
-def test_the_baseline_learns_the_reward() -> None:
-    """Of a constant reward the advantage vanishes, so that the policy gradient has no variance."""
-    training = AdversarialTraining(
-        learner(ReplacedTokenDetection(generator_training=Adversarial())), architecture(SPAN_DYNAMIC)
-    )
-    vectors, reward = torch.ones(1, training.value.value.in_features), torch.tensor([0.7])
-    optimiser = torch.optim.SGD(training.parameters(), lr=0.1)
-    nothing = torch.zeros(1, requires_grad=True)
-    sampled = SampledTokens(torch.zeros(1, 1).long(), torch.zeros(1, 1), torch.zeros(1).long(), vectors, nothing)
-    for _ in updates(300):
-        optimiser.zero_grad()
-        training.generator_loss(sampled, reward).backward()
-        optimiser.step()
-    predicted = -torch.nn.functional.logsigmoid(training.value(vectors)).item()
-    assert predicted == pytest.approx(reward.item(), abs=1e-3)
-
-
 def masked_batch(seed: int = 1, rows: int = 8) -> MaskedBatch:
     return mask(batches_of(UNIGRAM).at(0, rows, 1), UNIGRAM, WORDS, np.random.default_rng(seed))
 
@@ -220,14 +201,6 @@ def test_with_a_copy_probability_of_1_the_loss_is_that_of_copying() -> None:
     assert model.own_loss(right, batch).item() == pytest.approx(0.0, abs=1e-6)
     wrong = corrupted_inputs(batch, torch.from_numpy(np.where(batch.targets == 12, 13, 12)))
     assert model.own_loss(wrong, batch).item() > 40 * wrong.replaced.mean().item()
-
-
-def test_a_mixture_is_a_distribution() -> None:
-    random = torch.Generator().manual_seed(1)
-    words = torch.randn(6, 9, generator=random).log_softmax(-1)
-    is_input = torch.nn.functional.one_hot(torch.arange(6), 9).bool()
-    copies = torch.randn(6, 1, generator=random).mul(5).expand(6, 9)
-    torch.testing.assert_close(mixed(copies, words, is_input).exp().sum(-1), torch.ones(6))
 
 
 def test_original_tokens_are_those_before_masking() -> None:

@@ -17,7 +17,7 @@ from steeplechase.models.encoder import Encoder
 from steeplechase.models.huggingface.weight_names import encoder_pairs, to_transformers
 from steeplechase.models.visible_tokens import visible_tokens
 from steeplechase.tasks.objectives import build_model
-from steeplechase.tasks.objectives.mixed_visibility import SEGMENT_OF, Model
+from steeplechase.tasks.objectives.mixed_visibility import Model
 from tests.factories.local_models import transformers
 from tests.factories.small_experiments import WORDS, batches_of, stir
 
@@ -111,15 +111,6 @@ def test_states_equal_those_of_bert_with_the_same_mask(name: Visibility) -> None
     assert (found - expected(masks[name])).abs().max() > 1e-5
 
 
-@torch.no_grad()
-def test_a_prefix_of_nothing_is_left_to_right_and_one_of_all_reads_both_directions() -> None:
-    encoder = model_of().encoder.eval()
-    assert torch.equal(states(encoder, "prefix", 0), states(encoder, "left_to_right"))
-    assert torch.equal(states(encoder, "prefix", LENGTH), states(encoder, "bidirectional"))
-    whole = encoder(tokens())
-    assert torch.allclose(states(encoder, "bidirectional"), whole, atol=1e-6)
-
-
 def test_visibilities_are_drawn_by_their_shares() -> None:
     model = model_of()
     sequences = batches_of(MixedVisibility()).at(0, 3000, 1)
@@ -127,15 +118,6 @@ def test_visibilities_are_drawn_by_their_shares() -> None:
     counts = np.bincount(drawn, minlength=4)
     expected = 3000 * np.asarray([share for _, share in model.objective.shares])
     assert ((counts - expected) ** 2 / expected).sum() < 16.3, "chi-squared of 3 degrees, p = 0.001"
-
-
-def test_each_visibility_has_segments_of_its_own_where_there_are_six() -> None:
-    model = model_of()
-    rows = model._segments(list(NAMES), LENGTH, SOURCE)
-    assert rows is not None
-    assert rows[:, 0].tolist() == [SEGMENT_OF[name][0] for name in NAMES]
-    assert rows[1].tolist() == [4] * SOURCE + [5] * (LENGTH - SOURCE)
-    assert model_of({"segments": 2})._segments(list(NAMES), LENGTH, SOURCE) is None
 
 
 @every_visibility

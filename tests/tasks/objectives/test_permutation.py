@@ -20,16 +20,13 @@ from steeplechase.tasks.objectives.permutation_language_model import Model, draw
 from steeplechase.tasks.packing import sequences_of as packed
 from steeplechase.tasks.tokenizer import WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS as SPECIAL_PIECES
-from tests.factories.small_experiments import sequences_of, stir
-from tests.factories.updates import updates
-from tests.tasks.objectives.test_directions import PAIRS, SYMBOLS, pairs
+from tests.factories.small_experiments import stir
 
 SIZES: dict[str, Any] = {
     "depth": 2, "width": 16, "embedding_width": 16, "heads": 2, "feed_forward_width": 32, "segments": 0,
     "vocabulary_size": WORDS.vocabulary_size, "visibility": "permutation", "attention_biases": False,
     "normalisation": {"kind": "post_norm", "embedding": False},
 }  # fmt: skip
-WIDE = {"width": 64, "embedding_width": 64, "heads": 4, "feed_forward_width": 128}
 SEGMENTS = {"kind": "relative", "segment_encodings": True}
 PACKED = {
     "packing": "continued_pairs",
@@ -152,19 +149,6 @@ def test_a_memory_is_of_the_first_half_alone_which_knows_nothing_of_the_second(k
     assert not torch.equal(plain.states, first.states)
 
 
-def test_a_memory_changes_the_next_batch_of_rows_that_continue() -> None:
-    candidate = learner(**PACKED)
-    source, model = sequences(candidate.objective, LENGTH), model_of(candidate)
-    fresh = model_of(candidate)
-    batches = [model.prepare(source.at(step, ROWS, 1), WORDS, np.random.default_rng(step)) for step in (0, 1)]
-    model.loss(batches[0], np.random.default_rng(1))
-    after, alone = (each.loss(batches[1], np.random.default_rng(1)).item() for each in (model, fresh))
-    assert abs(after - alone) > 1e-4
-    elsewhere = model_of(candidate)
-    elsewhere.loss(model.prepare(source.at(3, ROWS, 1), WORDS, np.random.default_rng(1)), np.random.default_rng(1))
-    assert elsewhere.loss(batches[1], np.random.default_rng(1)).item() == pytest.approx(alone, abs=1e-6)
-
-
 @pytest.mark.parametrize("kind", ["permutation_language_model", "masked_language_model"])
 def test_words_of_a_reversed_row_are_those_of_the_text(kind: str) -> None:
     """Whole words of three pieces: in a reversed row the pieces that continue a word stand before its first."""
@@ -188,39 +172,6 @@ def test_words_of_a_reversed_row_are_those_of_the_text(kind: str) -> None:
                 assert len(found) in (0, 3), (row, place)
                 whole += len(found) == 3
     assert whole > ROWS
-
-
-def told_apart(rows: np.ndarray) -> np.ndarray:
-    """Return pairs whose left tokens are of other words than the right ones: relative positions know no left one."""
-    rows[:, 1:-1:2] += SYMBOLS
-    return rows
-
-
-def test_a_drawn_order_solves_the_planted_cue_that_left_to_right_cannot() -> None:
-    """The left token of a pair depends on its right neighbour (left to right is at chance: test_directions.py)."""
-    candidate = Candidate.model_validate(
-        {
-            "architecture": {**SIZES, **WIDE, "position": "relative"},
-            "objective": {"kind": "permutation_language_model", "partial_prediction": 3.0, "selection": "token"},
-            "recipe": {"sequence_length": 2 * PAIRS + 2, "batch_sequences": 64, "dropout": 0.0},
-        }
-    )
-    assert [*candidate.violations()] == []
-    model, random = build_model(candidate, None, 1), np.random.default_rng(1)
-    optimiser = torch.optim.Adam(model.parameters(), lr=4e-3)
-    for step in updates(STEPS):
-        optimiser.param_groups[0]["lr"] = 4e-3 * (1 - step / STEPS)
-        batch = model.prepare(sequences_of(told_apart(pairs(random, 64))), WORDS, random)
-        optimiser.zero_grad()
-        model.loss(batch, random).backward()
-        optimiser.step()
-    tokens = torch.from_numpy(told_apart(pairs(np.random.default_rng(1001), 256)))
-    hits = []
-    for column in range(1, 2 * PAIRS, 2):
-        with torch.inference_mode():
-            logits = model.eval().predict(tokens, torch.full((256, 1), column))  # type: ignore[operator]
-        hits.append((logits.argmax(-1) == tokens[:, column]).float().mean().item())
-    assert np.mean(hits) > 0.98 > 3 / SYMBOLS
 
 
 @torch.inference_mode()

@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from runners.training.optimisers.adamw import adamw
-from runners.training.optimisers.parameter_groups import set_rate
-from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.objective import MaskedLanguageModel, Objective, Supersense
+from search_space.objective import Supersense
 from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.foundation.errors import Violation
-from steeplechase.models.encoder import Encoder
-from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.masking import MaskedBatch
-from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
 from steeplechase.tasks.objectives.supersense import Model, alone, supersense_loss
 from tests.factories.small_experiments import (
     SUPERSENSES,
@@ -28,7 +22,6 @@ from tests.factories.small_experiments import (
     sequences_of,
     stir,
 )
-from tests.factories.updates import updates
 
 FIRST = 5  # the first ordinary token of WORDS
 
@@ -106,83 +99,3 @@ def test_an_architecture_without_supersenses_is_refused() -> None:
     (refused,) = Candidate(objective=Supersense()).violations()
     assert isinstance(refused, Violation)
     assert refused.path == ("architecture", "supersenses")
-
-
-@torch.no_grad()
-def test_an_encoder_whose_supersense_embeddings_are_zero_is_the_encoder_without_them() -> None:
-    """Checkpoints store which senses are allowed; these are no parameters."""
-    plain = candidate(convolutions()[-1], MaskedLanguageModel()).architecture
-    encoders = [Encoder(plain.model_copy(update={"supersenses": count}), 0.0).eval() for count in (0, 3)]
-    for encoder in encoders:
-        initialise(encoder, 1)
-    embeddings = encoders[1].embeddings.supersenses
-    assert embeddings is not None
-    embeddings.allow(torch.from_numpy(SUPERSENSES))
-    tokens = torch.arange(FIRST, FIRST + 12)[None]
-    assert not torch.equal(encoders[0](tokens), encoders[1](tokens))
-    embeddings.senses.weight.zero_()
-    assert torch.equal(encoders[0](tokens), encoders[1](tokens))
-    assert {*encoders[1].state_dict()} - {*encoders[0].state_dict()} == {
-        "embeddings.supersenses.senses.weight",
-        "embeddings.supersenses.allowed",
-    }
-
-
-CLASSES, MEMBERS = 3, 11  # words 5 to 37 in three classes; the last three members of each are held out
-
-
-def of_one_class(random: np.random.Generator, rows: int, members: range) -> np.ndarray:
-    """Return sequences of words of one class each."""
-    classes = random.integers(0, CLASSES, (rows, 1))
-    tokens = FIRST + classes * MEMBERS + random.integers(members.start, members.stop, (rows, 14))
-    first, last = (np.full((rows, 1), special) for special in (WORDS.classify, WORDS.separate))
-    return np.hstack([first, tokens, last])
-
-
-def trained_on_classes(objective: Objective, supersenses: int, seed: int) -> MaskedTokenModel[object]:
-    sizes = Architecture(
-        depth=1,
-        width=32,
-        embedding_width=32,
-        heads=4,
-        feed_forward_width=64,
-        vocabulary_size=40,
-        positions=16,
-        supersenses=supersenses,
-    )
-    learner = candidate(convolutions()[0], objective).model_copy(update={"architecture": sizes})
-    model = built(learner, seed)
-    if supersenses:
-        of_class = (np.arange(40) - FIRST)[:, None] // MEMBERS == np.arange(CLASSES)
-        model.encoder.embeddings.supersenses.allow(torch.from_numpy(of_class))
-    random, optimiser = np.random.default_rng(seed), adamw(model, 0.0)
-    set_rate(optimiser, 5e-3)
-    for _ in updates(200):
-        sequences = sequences_of(of_one_class(random, 32, range(MEMBERS - 3)))
-        loss = model.loss(model.prepare(sequences, WORDS, random), random)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-    assert isinstance(model, MaskedTokenModel)
-    return model.eval()
-
-
-@torch.inference_mode()
-def found_class(model: MaskedTokenModel[object]) -> tuple[float, float]:
-    """Return how often the class and the word of a masked word are found among words that training never had."""
-    random = np.random.default_rng(99)
-    tokens = of_one_class(random, 600, range(MEMBERS - 3, MEMBERS))
-    known_class = (tokens[:, 8] - FIRST) // MEMBERS
-    targets = FIRST + known_class * MEMBERS + random.integers(0, MEMBERS - 3, 600)
-    tokens[:, 8] = WORDS.mask
-    words = model.predict(torch.from_numpy(tokens), torch.full((600, 1), 8)).argmax(-1).numpy()
-    return float(((words - FIRST) // MEMBERS == known_class).mean()), float((words == targets).mean())
-
-
-def test_a_word_that_training_never_had_is_understood_by_its_supersense_and_not_without() -> None:
-    """Words of one supersense are interchangeable, so that the class is found and the word is at chance."""
-    right, word = found_class(trained_on_classes(Supersense(), CLASSES, 1))
-    assert right > 0.95
-    assert word < 2 / (MEMBERS - 3)
-    blind, _ = found_class(trained_on_classes(MaskedLanguageModel(mask_token_share=0.8), 0, 1))
-    assert blind < 0.8

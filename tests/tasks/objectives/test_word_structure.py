@@ -4,16 +4,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import torch
 from scipy.stats import chisquare
 
-from search_space.objective import MaskedLanguageModel, WordStructure
+from search_space.objective import WordStructure
 from search_space.selection.numbering import NONE, NOT_PREDICTED
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryBatch
-from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
 from steeplechase.tasks.objectives.word_structure import Model, shuffled_runs
-from tests.factories.planted_training import trained
 from tests.factories.small_experiments import WORDS, batches_of, built, candidate, convolutions, sequences_of, stir
 
 OBJECTIVE = WordStructure(shuffle_rate=0.2)
@@ -105,44 +102,3 @@ def test_a_sequence_shorter_than_a_run_has_the_loss_of_masked_tokens_alone() -> 
     masked, shuffled = model.losses(batch)
     assert masked.item() > 0
     assert shuffled.item() == 0
-
-
-CLASS = 11  # words in each of three classes, which follow each other in a cycle
-
-
-def cyclic(random: np.random.Generator, rows: int) -> np.ndarray:
-    """Return sequences of words whose class follows from their position; within a class they are random."""
-    tokens = 5 + np.arange(14) % 3 * CLASS + random.integers(0, CLASS, (rows, 14))
-    first, last = (np.full((rows, 1), special) for special in (WORDS.classify, WORDS.separate))
-    return np.hstack([first, tokens, last])
-
-
-def trained_on_cycles(
-    objective: MaskedLanguageModel | WordStructure, seed: int, steps: int
-) -> MaskedTokenModel[object]:
-    model = trained(objective, 48, lambda random: sequences_of(cyclic(random, 48)), seed, steps)
-    assert isinstance(model, MaskedTokenModel)
-    return model
-
-
-@torch.inference_mode()
-def restored(model: MaskedTokenModel[object]) -> float:
-    """Return the share of displaced tokens of shuffled runs whose original token is predicted."""
-    tokens = cyclic(np.random.default_rng(99), 400)
-    shuffler = model_of(
-        WordStructure(mask_rate=0.01, mask_token_share=0.0, random_token_share=0.0, shuffle_rate=0.15)
-    )
-    batch = shuffler.prepare(sequences_of(tokens), WORDS, np.random.default_rng(1))
-    runs = shuffled_of(batch)
-    logits = model.predict(torch.from_numpy(batch.inputs), torch.from_numpy(runs.masked_positions))
-    found = logits.argmax(-1).numpy().reshape(runs.targets.shape)
-    shown = np.take_along_axis(batch.inputs, runs.masked_positions, axis=1)
-    displaced = (runs.targets != NOT_PREDICTED) & (shown != runs.targets)
-    assert displaced.sum() > 200
-    return float((found == runs.targets)[displaced].mean())
-
-
-@pytest.mark.slow
-def test_the_order_of_displaced_words_is_restored_and_not_by_masks_alone() -> None:
-    assert restored(trained_on_cycles(WordStructure(shuffle_rate=0.2), 1, 350)) > 0.95
-    assert restored(trained_on_cycles(MaskedLanguageModel(), 1, 150)) < 0.3

@@ -1,6 +1,5 @@
 """Tables of a user: every format gives the same examples; splits; declarations that contradict themselves."""
 
-import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,13 +14,10 @@ from runners.stages.examples import ExamplesStage
 from runners.stages.stage import Stage
 from runners.task_sources import limited, table_warnings, task_source
 from steeplechase.configuration.fine_tuning import FineTuning
-from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.labelled.task import Examples, Part
+from steeplechase.tasks.labelled.task import Part
 from steeplechase.tasks.own_tasks.resolution import resolve
 from steeplechase.tasks.own_tasks.table import TableTask
-from steeplechase.tasks.references.most_frequent import majority_score
-from tests.factories.published_data import ROOT
 from tests.factories.table_files import FORMATS, Rows, write_csv, write_jsonl, write_parquet, write_tsv
 
 REVIEWS: Rows = [
@@ -221,16 +216,6 @@ def test_labels_that_differ_in_case_or_unicode_form_alone_are_warned_of(tmp_path
     assert line.endswith("'Positive', 'positive'; 'cafe\\u0301', 'caf\\xe9'")
 
 
-def test_the_majority_class_is_chance(tmp_path: Path) -> None:
-    source = task_source(
-        FineTuning(own_tasks={"reviews": declared(write_csv(tmp_path / "r.csv", REVIEWS))}), "reviews"
-    )
-    examples = parts(declared(tmp_path / "r.csv"))
-    both = Examples(examples["train"].examples, examples["dev"].examples)
-    assert source.task.metrics == ("accuracy",)
-    assert majority_score(source.task, both) == pytest.approx(200 / 3)
-
-
 @pytest.mark.parametrize(
     ("changes", "path", "message"),
     [
@@ -263,18 +248,3 @@ def test_a_file_that_is_missing_is_named_with_its_key(tmp_path: Path) -> None:
         "fine_tuning.own_tasks.reviews.dev",
         "fine_tuning.own_tasks.reviews.test",
     ]
-
-
-def test_known_keys_do_not_change() -> None:
-    declaration = ExamplesStage(
-        task="cola", task_version=1, train_examples=None, dev_examples=None, sequence_length=128, read={}
-    )
-    assert "own_task" not in canonical_text(declaration.model_dump(mode="json", exclude_defaults=True))
-
-
-def test_the_example_of_the_documentation_is_a_valid_declaration() -> None:
-    text = (ROOT / "docs" / "tasks.md").read_text(encoding="utf-8").partition("```yaml\n")[2].partition("```")[0]
-    tuning = FineTuning.model_validate_json(json.dumps(yaml.safe_load(text)["fine_tuning"]))
-    assert [tuning.find(task).metrics for task in tuning.tasks] == [("f1", "accuracy")] * 2
-    (reviews,) = (task for task in tuning.own_tasks.values() if isinstance(task, TableTask))
-    assert list(reviews.violations()) == []

@@ -1,12 +1,10 @@
 """Packings: every token once in an epoch, boundaries kept, batches a function of their number and the seed."""
 
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 from scipy.stats import chisquare
 
 from search_space.candidate import Candidate
@@ -21,14 +19,14 @@ from search_space.packing import (
     packings,
 )
 from search_space.packing.consecutive import ConsecutiveSegments
-from search_space.packing.sequences import PairSequences, Sequences, SequenceSource, Text
+from search_space.packing.sequences import PairSequences, SequenceSource, Text
 from search_space.packing.whole_sentences import sentence_bounds
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import options_of
 from steeplechase.tasks.packing import sequences_of
 from steeplechase.tasks.tokenizer import WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
-from tests.factories.small_experiments import OBJECTIVES, WORDS, batches_of, built, candidate, convolutions, stir
+from tests.factories.small_experiments import OBJECTIVES, WORDS
 
 LENGTH = 24
 WORD_TOKENS = WordPiece([*SPECIAL_TOKENS, *(f"w{number}" for number in range(9000))], lowercase=True)
@@ -218,30 +216,6 @@ def test_a_packing_that_does_not_fit_the_objective_is_refused(objective: Objecti
     assert found[0].startswith(message)
 
 
-@pytest.mark.parametrize(
-    "objective", [MaskedLanguageModel(mask_token_share=1.0), LanguageModel()], ids=lambda objective: objective.kind
-)
-@torch.inference_mode()
-def test_padding_changes_neither_the_predictions_nor_the_loss(objective: Objective) -> None:
-    model = built(candidate(convolutions()[-1], objective)).eval()
-    stir(model)
-    sequences = batches_of(objective).at(0, 6, 1)
-    longer = replace(sequences, tokens=np.hstack([sequences.tokens, np.full((6, 5), WORDS.pad)]))
-    losses = []
-    for each in (sequences, longer):
-        batch = model.prepare(without_masks(each), WORDS, np.random.default_rng(1))
-        losses.append(model.loss(batch, np.random.default_rng(1)).item())
-        assert batch.predictions
-    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
-
-
-def without_masks(sequences: Sequences) -> Sequences:
-    """Return the sequences with one ordinary token in every row, which is the one that is masked."""
-    tokens = sequences.tokens.copy()
-    tokens[:, 2:16] = WORDS.separate
-    return replace(sequences, tokens=tokens)
-
-
 SEGMENT, ROWS = 9, 4
 
 
@@ -262,14 +236,6 @@ def test_a_row_continues_with_the_token_at_which_it_ended_and_an_epoch_has_every
         assert (other.tokens[continued, 0] == one.tokens[continued, -1]).all()
     predicted = np.concatenate([batch.tokens[:, 1:].ravel() for batch in batches])
     assert sorted(predicted.tolist()) == list(range(11, 11 + 160))
-
-
-def test_the_order_is_a_function_of_the_step_and_the_seed() -> None:
-    segments = source(400)
-    assert (segments.at(7, ROWS, 1).tokens == source(400).at(7, ROWS, 1).tokens).all()
-    assert (segments.at(7, ROWS, 1).numbers != segments.at(7, ROWS, 2).numbers).any()
-    epochs = segments.sequences // ROWS
-    assert (segments.at(0, ROWS, 1).numbers != segments.at(epochs, ROWS, 1).numbers).any()
 
 
 def test_held_out_segments_are_the_first_in_order() -> None:

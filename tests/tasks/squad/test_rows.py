@@ -46,15 +46,15 @@ def test_rows_of_the_hub_give_the_questions_of_the_official_file(version: Versio
     assert read_rows(LoadedSplit(columns_of(official)), version, official.name) == official
 
 
-@pytest.mark.parametrize("version", ["v1.1", "v2.0"])
-def test_fetched_parquet_gives_the_questions_of_the_official_file(version: Version, tmp_path: Path) -> None:
+def test_fetched_parquet_gives_the_questions_of_the_official_file(tmp_path: Path) -> None:
+    version: Version = "v2.0"
     datasets = pytest.importorskip("datasets", reason="needs the extra `datasets`")
     official = read_squad(squad_file(published("squad"), version, "dev"), version)
     (tmp_path / CONFIGURATION[version]).mkdir()
     for split in ("train", "validation"):
         table = datasets.Dataset.from_dict(columns_of(official))
         table.to_parquet(str(tmp_path / CONFIGURATION[version] / f"{split}.parquet"))
-    files = find_task("squad_v1_1" if version == "v1.1" else "squad_v2_0").files
+    files = find_task("squad_v2_0").files
     assert files is not None
     assert FetchedTasks(tmp_path).questions(files, "dev", version).questions == official.questions
 

@@ -13,7 +13,7 @@ from steeplechase.tasks.squad.spans import with_threshold
 from steeplechase.tasks.squad.subsets import held_out, taken
 from steeplechase.tasks.squad.thresholds import chosen_threshold
 from steeplechase.tasks.squad.windows import Windows, encode_windows
-from steeplechase.tasks.squad.windows_on_disk import answers_of, as_rows, load_question_windows, save_questions
+from steeplechase.tasks.squad.windows_on_disk import answers_of, load_question_windows, save_questions
 from steeplechase.tasks.tokenizer import Tokenizer
 from tests.factories.published_data import published
 
@@ -63,14 +63,6 @@ def test_a_damaged_file_is_reported(tmp_path: Path, tokenizer: Tokenizer) -> Non
     (tmp_path / "questions.json").write_text("{}")
     with pytest.raises(CorruptionError, match=r"questions\.json"):
         load_question_windows(tmp_path)
-
-
-def test_training_rows_have_no_offsets(tokenizer: Tokenizer) -> None:
-    windows = encode_windows(questions(4), tokenizer, 100)
-    rows = as_rows(windows, with_offsets=False)
-    assert rows.offsets.size == 0
-    assert rows.starts.tolist() == windows.starts.tolist()
-    assert len(rows) == len(windows)
 
 
 def test_the_held_out_part_shares_no_paragraph_and_loses_no_question() -> None:

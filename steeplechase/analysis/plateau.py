@@ -154,5 +154,12 @@ def _averaged(curve: Curve) -> tuple[Points, Points]:
     losses = np.array([curve[int(at)] for at in sorted(curve)], dtype=float)
     if len(tokens) <= POINTS_AT_MOST:
         return tokens, losses
-    parts = np.array_split(np.arange(len(tokens)), POINTS_AT_MOST)
-    return np.array([tokens[part].mean() for part in parts]), np.array([losses[part].mean() for part in parts])
+    return _means_of_neighbours(tokens), _means_of_neighbours(losses)
+
+
+def _means_of_neighbours(values: Points) -> Points:
+    """Return the means of `POINTS_AT_MOST` parts, of which the first ones are longer by a value."""
+    shorter, longer = divmod(len(values), POINTS_AT_MOST)
+    ends = longer * (shorter + 1)
+    parts = (values[:ends].reshape(longer, shorter + 1), values[ends:].reshape(-1, shorter))
+    return np.concatenate([part.mean(axis=1) for part in parts])

@@ -18,6 +18,8 @@ from steeplechase.ledger.stage_results import Result, StageResult, result_class
 Row = ArmRow | TrialRow | Record | Decision
 R = TypeVar("R", ArmRow, TrialRow, Record, Decision)
 
+STATUS = TypeAdapter(Status)
+"""Built once: a ledger has thousands of records."""
 IN_JSON = ("candidate", "result")
 """Fields that `parsed` expects as JSON text."""
 _ARM_FIRST = ("name", "position", "cohort", "candidate", "changes", "parameters", "forward_flops", "train_flops")
@@ -72,7 +74,7 @@ def parsed(kind: type[R], content: Mapping[str, Any]) -> R:
         if kind is ArmRow:
             values["candidate"] = Candidate.model_validate_json(values.get("candidate", ""), context=OF_RECORD)
         if kind is Record:
-            status = TypeAdapter(Status).validate_python(values.get("status"))
+            status = STATUS.validate_python(values.get("status"))
             stage, result = str(values.get("stage")), values.get("result", "")
             values |= {"status": status, "result": read_result(stage, status, result)}
         checked = _shape(row).model_validate(values)

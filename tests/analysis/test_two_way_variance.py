@@ -31,7 +31,7 @@ def test_the_interval_of_the_analysis_of_variance_holds_the_truth_in_95_of_100(
     for _ in range(tables):
         found = two_way_interval(drawn(4, 60, spreads, random, 0.5), drawn(4, 60, spreads, random), paired=paired)
         inside += found.low <= 0.5 <= found.high
-    assert 0.93 < inside / tables < (0.97 if any(spreads[:2]) else 1.0)
+    assert 0.93 < inside / tables < (0.99 if any(spreads[:2]) else 1.0)
 
 
 @pytest.mark.parametrize("seeds", [2, 5])

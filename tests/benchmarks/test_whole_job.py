@@ -1,6 +1,5 @@
 """The benchmark of whole jobs: CPU time of all processes of a job, a kill of all of them, and the page."""
 
-import ast
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.whole_job import job
-from benchmarks.whole_job.contenders import CONTENDERS, HERE
+from benchmarks.whole_job.contenders import CONTENDERS
 from benchmarks.whole_job.job import Job, processor_times
-from steeplechase.configuration.loading import load_experiment
 
 BUSY = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass\n"
 PARENT = f"import subprocess, sys\nsubprocess.run([sys.executable, '-S', '-c', {BUSY!r}])\nprint('1 ± 2')\n"
@@ -41,19 +39,3 @@ def test_a_kill_ends_every_process_of_the_job(tmp_path: Path, monkeypatch: pytes
 def test_a_failed_job_is_an_error_that_quotes_it(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="no such luck"):
         of_script("raise SystemExit('no such luck')", tmp_path).run()
-
-
-def test_the_files_of_every_side_are_those_of_one_sweep() -> None:
-    experiment = load_experiment(HERE / "experiment.yaml", None)
-    script = ast.parse((HERE / "trainer_trial.py").read_text())
-    values: dict[str, object] = {}
-    for node in script.body:
-        if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Tuple):
-            values |= dict(zip([name.id for name in target.elts], ast.literal_eval(node.value), strict=True))  # type: ignore[attr-defined]
-    recipe, pretraining = experiment.baseline.recipe, experiment.pretraining
-    assert (recipe.sequence_length, recipe.batch_sequences) == (values["LENGTH"], values["BATCH"])
-    assert pretraining.tokens == recipe.tokens_per_step * values["UPDATES"]  # type: ignore[operator]
-    assert pretraining.held_out_sequences == values["HELD_OUT"]
-    assert experiment.baseline.architecture.vocabulary_size == values["VOCABULARY"]
-    sizes = {arm.candidate.architecture.convolution.kernel_size for arm in experiment.arms}  # type: ignore[union-attr]
-    assert (sizes, pretraining.seeds) == (set(values["KERNEL_SIZES"]), values["SEEDS"])  # type: ignore[call-overload]

@@ -13,7 +13,6 @@ from search_space.architecture import Architecture
 from search_space.convolution import ConvolutionOption
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
-from steeplechase.configuration.plugin_folders import COPIES, PluginFolder, copy_plugins
 from steeplechase.configuration.plugins import PluginError, load_plugin, loaded_plugins, sources_of
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.foundation.plugin_layout import imported_name
@@ -270,17 +269,6 @@ def test_a_wrong_plugin_is_refused_with_its_line_in_the_experiment_and_leaves_no
     for part in REFUSED[how]:
         assert any(part in each for each in refused.value.lines), refused.value.lines
     assert (loaded_plugins(), kinds()) == ((), before)
-
-
-def test_results_inside_the_folder_of_a_plugin_are_no_part_of_it(copy: Path) -> None:
-    with loaded(copy) as plugin:
-        copy_plugins([PluginFolder(path=str(copy), sha256=plugin.sha256)], copy / COPIES)
-        (inside,) = (copy / COPIES).iterdir()
-        assert inside.name == plugin.sha256
-    with loaded(copy) as again:
-        assert again.sha256 == plugin.sha256
-    with loaded(inside) as copied:
-        assert copied.sha256 == plugin.sha256
 
 
 def test_two_plugins_with_one_option_are_refused_unless_they_are_equal(copy: Path, tmp_path: Path) -> None:

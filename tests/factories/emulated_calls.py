@@ -64,11 +64,10 @@ def _of_device(index: Any) -> Any:
 
 
 @contextmanager
-def as_one(counts: Counts, name: str, *tensors: Tensor) -> Iterator[None]:
-    """Count what is inside as one launch that reads and writes the tensors."""
+def as_one(counts: Counts, name: str) -> Iterator[None]:
+    """Count what is inside as one launch."""
     if counts.on:
         counts.launches[name] += 1
-        counts.bytes += sum(each.numel() * each.element_size() for each in tensors)
     counts.halted += 1
     try:
         yield
@@ -86,8 +85,7 @@ class _Fused(torch.autograd.Function):
     def forward(ctx: Any, counts: Counts, name: str, gradients: int, function: Any, *inputs: Any) -> Tensor:
         ctx.save_for_backward(*inputs)
         ctx.asked = counts, name, gradients, function
-        present = [each for each in inputs if each is not None]
-        with as_one(counts, name, *present, present[-1]):
+        with as_one(counts, name):
             return EmulatedTensor(function(*(_host(each) for each in inputs)))
 
     @staticmethod
@@ -96,8 +94,7 @@ class _Fused(torch.autograd.Function):
         inputs = ctx.saved_tensors
         if counts.on:
             counts.launches[f"{name}'s gradient"] += launches - 1
-        present = [each for each in inputs if each is not None]
-        with as_one(counts, f"{name}'s gradient", *present, *present, *gradients), torch.enable_grad():
+        with as_one(counts, f"{name}'s gradient"), torch.enable_grad():
             leaves = [_host(each) for each in inputs]
             wanted = [each.requires_grad_() for each in leaves if each is not None and each.is_floating_point()]
             found = iter(torch.autograd.grad(function(*leaves), wanted, _host(gradients[0])))

@@ -1,7 +1,7 @@
 """An accelerator without hardware: torch's PrivateUse1 device in Python, whose values are computed on the processor.
 
-It refuses an operator over two devices, and counts what costs an accelerator time: launched kernels, the bytes that
-they read and write, and the host's waits for the device. A multi-tensor operator counts as the launches of its chunks
+It refuses an operator over two devices, and counts what costs an accelerator time: launched kernels, and the host's
+waits for the device. A multi-tensor operator counts as the launches of its chunks
 (ATen/native/cuda/MultiTensorApply.cuh).
 """
 
@@ -46,8 +46,6 @@ class Counts:
     launches: Counter[str] = field(default_factory=Counter)
     waits: Counter[str] = field(default_factory=Counter)
     """Copies from pageable memory and reads of the device, by kind."""
-    bytes: int = 0
-    """Inputs and outputs of every kernel, without a cache."""
     halted: int = 0
 
     @property
@@ -57,7 +55,6 @@ class Counts:
     def clear(self) -> None:
         """Begin anew."""
         self.launches.clear(), self.waits.clear()
-        self.bytes = 0
 
 
 class MixedDevices(RuntimeError):
@@ -111,7 +108,6 @@ def computed(func: Any, args: Any, kwargs: Any, counts: Counts) -> Any:
         out = func(*host_args, **host_kwargs)
     if counts.on and name not in NO_KERNEL and not func.is_view:
         counts.launches[name] += _launches(name, args)
-        counts.bytes += sum(_size(each) for each in (*tree_leaves((host_args, host_kwargs)), *tree_leaves(out)))
     if not result_here:
         return out
     mutated = {id(each.host): each for each in here} if func._schema.is_mutable else {}
@@ -162,12 +158,6 @@ def _launches(name: str, args: Any) -> int:
         return len(lists[0])  # its slow path
     chunks = sum(math.ceil(each.numel() / CHUNK) for each in lists[0])
     return max(math.ceil(len(lists[0]) / TENSORS_A_LAUNCH[min(5, len(lists))]), math.ceil(chunks / BLOCKS))
-
-
-def _size(leaf: Any) -> int:
-    if not isinstance(leaf, Tensor):
-        return 0
-    return min(leaf.numel() * leaf.element_size(), leaf.untyped_storage().nbytes())
 
 
 @cache

@@ -61,16 +61,6 @@ def test_the_loss_is_the_sum_of_both_by_a_loop_over_tokens(form: Form, visibilit
     assert model.loss(*inputs(), answers(form)).item() == pytest.approx(expected.item(), abs=1e-6)
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.5])
-def test_the_output_table_has_a_gradient_only_with_the_loss(weight: float) -> None:
-    """The row of a token that no example has is read by the output layer alone."""
-    model = model_of("single", weight)
-    model.loss(*inputs(), answers("single")).backward()
-    gradient = model.encoder.embeddings.tokens.weight.grad
-    assert gradient is not None
-    assert bool(gradient[ABSENT].any()) == (weight > 0)
-
-
 def test_a_batch_without_a_predicted_token_has_the_tasks_loss_and_finite_gradients() -> None:
     model = model_of("single", 0.5, option=Transformed())
     tokens, segments, _ = inputs()

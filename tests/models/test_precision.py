@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
 
 from search_space.architecture import Architecture
 from search_space.convolution import Convolution
@@ -13,7 +12,6 @@ from steeplechase.models.devices import open_device
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.precision import autocast_to, has_bfloat16, to_autocast_dtype, without_autocast
-from steeplechase.models.sublayer.attention import _by_matrix_products
 from tests.factories.small_experiments import architecture, stir, title, variants
 
 CPU = torch.device("cpu")
@@ -82,16 +80,6 @@ def test_activations_between_matrix_products_are_bfloat16() -> None:
             assert nn.Linear(2, 2)(x).dtype == torch.float32
     with autocast_to("float32", CPU):
         assert to_autocast_dtype(x) is x
-
-
-@pytest.mark.parametrize("padded", [False, True])
-def test_unfused_attention_equals_fused_attention(padded: bool) -> None:
-    generator = torch.Generator().manual_seed(1)
-    q, k, v = torch.randn(3, 2, 3, 9, 4, generator=generator, dtype=torch.float64)
-    padding_mask = torch.arange(9) < torch.tensor([[9], [5]])
-    visible = padding_mask[:, None, None, :] if padded else None
-    expected = scaled_dot_product_attention(q, k, v, attn_mask=visible)
-    torch.testing.assert_close(_by_matrix_products(q, k, v, visible, 0.0), expected, rtol=0, atol=1e-12)
 
 
 def test_bfloat16_in_software_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

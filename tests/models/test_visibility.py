@@ -14,15 +14,14 @@ from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, NextSentencePrediction
 from search_space.visibility import WINDOWS, Visibility
-from steeplechase.models.activation_checkpointing import ActivationCheckpointing
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.sublayer.attention import visible_keys
 from tests.factories.parity import dependence
 from tests.factories.small_experiments import stir, title, variants
 
-LENGTH, PREFIX = 12, 5
-LENGTHS = (LENGTH, 9)
+LENGTH, PREFIX = 8, 4
+LENGTHS = (LENGTH, 6)
 SIZES = {
     "width": 8, "heads": 2, "embedding_width": 8, "feed_forward_width": 12, "vocabulary_size": 40, "positions": 16,
 }  # fmt: skip
@@ -92,39 +91,6 @@ def positions() -> list[str]:
 @pytest.mark.parametrize("kind", positions())
 def test_no_kind_of_positions_reveals_a_hidden_token(kind: str, visibility: Visibility) -> None:
     check(built(layers="s f s", visibility=visibility, position=kind), visibility)
-
-
-@pytest.mark.parametrize("mode", ["selective", "full"])
-def test_a_prefix_is_seen_with_activation_checkpointing(mode: ActivationCheckpointing) -> None:
-    encoder = built(layers="s f s", visibility="prefix")
-    tokens = torch.randint(5, 40, (2, LENGTH), generator=torch.Generator().manual_seed(1))
-    segments = (torch.arange(LENGTH) >= PREFIX).long().expand(2, -1)
-    found = []
-    for each in ("none", mode):
-        encoder.activation_checkpointing = each
-        encoder.zero_grad()
-        encoder(tokens, segments).square().sum().backward()
-        found.append([parameter.grad for parameter in encoder.parameters()])
-    for plain, recomputed in zip(*found, strict=True):
-        assert torch.equal(plain, recomputed)
-
-
-@pytest.mark.parametrize("dropout", [0.0, 0.5])
-def test_the_causal_path_of_torch_equals_an_explicit_mask(dropout: float) -> None:
-    """Values and gradients of both, to the last bit; the mask here is of a batch whose padding mask is all true."""
-    encoder = Encoder(Architecture.model_validate({**SIZES, "depth": 2, "visibility": "left_to_right"}), dropout)
-    initialise(encoder, 3)
-    tokens = torch.randint(5, 40, (3, LENGTH), generator=torch.Generator().manual_seed(1))
-    found = []
-    for padding_mask in (None, torch.ones(tokens.shape, dtype=torch.bool)):
-        torch.manual_seed(7)
-        encoder.zero_grad()
-        out = encoder(tokens, None, padding_mask)
-        out.square().sum().backward()
-        found.append([out, *(each.grad for each in encoder.parameters())])
-    for causal, masked in zip(*found, strict=True):
-        assert (causal is None) == (masked is None)
-        assert causal is None or torch.equal(causal, masked)
 
 
 def test_a_prefix_needs_sequences_of_two_segments() -> None:

@@ -143,6 +143,7 @@ def _lines_stay_in_their_cells(name: str, markdown: str, drawn: str) -> None:
     assert name != "[red]red[/red]" or "[red]red[/red]" in drawn
 
 
+@cache
 def letters_of_reports() -> set[str]:
     """Return the characters beyond ASCII in the texts that this project puts into reports, docstrings aside."""
     trees = (ast.parse(file.read_text(encoding="utf-8")) for file in (ROOT / "reports").rglob("*.py"))

@@ -3,16 +3,13 @@
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
-from reports.made_with import _times, made_with_of
+from reports.made_with import made_with_of
 from steeplechase.foundation.environment import manifest
 from steeplechase.ledger.csv_export import read_export, write_export
 from steeplechase.ledger.database import Ledger
-from steeplechase.ledger.sessions import Session, Stopwatch, sessions
+from steeplechase.ledger.sessions import Stopwatch, sessions
 from steeplechase.ledger.snapshot import snapshot
 
-MOMENT = "2026-01-02 03:04 UTC"
 MACHINE = {"processor": "a processor", "cores": 2, "system": "Linux x86_64", "threads": 1}
 
 
@@ -73,18 +70,3 @@ def test_a_ledger_without_sessions_has_partial_provenance(tmp_path: Path) -> Non
     with closing(begun(tmp_path)) as ledger:
         terms = dict(made_with_of(snapshot(ledger)))
     assert terms.keys() == {"Version", "Machine", "Libraries"}
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        ((600.0,), f"{MOMENT}, 10 min wall time"),
-        ((None,), f"{MOMENT}, without an end: wall time unknown"),
-        (
-            (600.0, None, 7200.0),
-            f"3 sessions from {MOMENT} to {MOMENT}, 2 h 10 min wall time, 1 of them without an end",
-        ),
-    ],
-)
-def test_wall_times_are_summed_and_unknown_ones_are_stated(seconds: tuple[float | None, ...], text: str) -> None:
-    assert _times(tuple(Session("c", "2026-01-02T03:04:05+00:00", MACHINE, each) for each in seconds)) == text

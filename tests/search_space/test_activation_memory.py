@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from search_space.activation_memory import activation_memory
 from search_space.architecture import Architecture
@@ -13,7 +11,7 @@ from search_space.convolution import Convolution
 from search_space.stack import Sharing
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.saved_activations import saved_bytes
-from tests.factories.small_experiments import GROUPS, architectures, convolutions
+from tests.factories.small_experiments import GROUPS, convolutions
 
 TOLERANCE = 0.05  # the joined copy of the maps' weights, 1 to 3% at these sizes, is no activation
 SIZES: dict[str, Any] = {
@@ -95,16 +93,3 @@ def test_what_branches_and_operations_both_save_counts_once(layers: str, visibil
     estimate = activation_memory(two, LENGTH, SEQUENCES, 4, dropout=0.0)
     added = estimate.total - activation_memory(one, LENGTH, SEQUENCES, 4, dropout=0.0).total
     assert added == pytest.approx(kept(two) - kept(one), rel=TOLERANCE)
-
-
-@given(architectures(), st.integers(1, 16), st.integers(1, 16))
-@settings(max_examples=15)
-def test_memory_grows_with_batch_length_and_depth(drawn: Architecture, length: int, sequences: int) -> None:
-    def total(**other: Any) -> int:
-        asked = {"length": length, "sequences": sequences, "value_bytes": 4, "dropout": 0.0} | other
-        return activation_memory(drawn, **asked).total
-
-    assert total(sequences=3 * sequences) == total(length=3 * length) == 3 * total()
-    assert total(value_bytes=2) * 2 == total()
-    masks = total(dropout=0.1) - total()
-    assert masks == length * sequences * (drawn.embedding_width + 2 * drawn.depth * drawn.width)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.convolution import ConvolutionOption, Depthwise, NoConvolution, SpanDynamic
+from search_space.convolution import ConvolutionOption, SpanDynamic
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from search_space.recipe import Recipe
@@ -92,16 +92,6 @@ def test_what_is_no_ratio_is_refused_in_one_line(ratio: object) -> None:
         Architecture.model_validate({"bottleneck_ratio": ratio})
 
 
-def test_groups_must_divide_both_widths() -> None:
-    architecture = Architecture(width=256, feed_forward_width=1002, feed_forward_groups=3)
-    assert [violation.path for violation in architecture.violations()] == [("feed_forward_groups",)]
-    both = Architecture(feed_forward_groups=3)
-    assert [violation.message.partition(";")[0] for violation in both.violations()] == [
-        "3 does not divide width 256",
-        "3 does not divide feed_forward_width 1024",
-    ]
-
-
 @pytest.mark.parametrize("option", WITH_KERNEL)
 @pytest.mark.parametrize("kernel_size", [8])
 def test_an_even_kernel_is_refused_with_both_neighbours(option: type[WithKernel], kernel_size: int) -> None:
@@ -171,9 +161,3 @@ def test_masking_shares_sum_to_at_most_one(objective: type[MaskedLanguageModel |
 def test_a_wrong_value_or_name_is_refused_at_once(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError, match=re.escape(next(iter(wrong)))):
         Architecture.model_validate(wrong)
-
-
-def test_an_option_has_only_its_own_fields() -> None:
-    with pytest.raises(ValidationError, match="kernel_size"):
-        NoConvolution.model_validate({"kind": "none", "kernel_size": 9})
-    assert Depthwise().kernel_size == 9

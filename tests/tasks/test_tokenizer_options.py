@@ -132,13 +132,6 @@ def test_words_start_where_the_text_says(kind: str) -> None:
     assert [words.decode(part.tolist()).strip() for part in parts] == text.split()
 
 
-def test_only_pieces_of_word_piece_say_themselves_whether_they_start_a_word() -> None:
-    words = trained("wordpiece")
-    boundaries = WordBoundaries(words)
-    assert boundaries.starts_word.tolist() == [not piece.startswith("##") for piece in words.pieces]
-    assert boundaries.ends_word.tolist() == [token < 5 for token in range(words.vocabulary_size)]
-
-
 @pytest.mark.parametrize("kind", ["byte_bpe", "unigram", "character"])
 def test_a_special_token_in_a_sequence_is_a_word_of_its_own(kind: str) -> None:
     words = trained(kind)

@@ -87,14 +87,6 @@ def test_the_depthwise_sum_is_torchs_convolution(dtype: torch.dtype, sizes: Size
     assert_close(found, expected, dtype)
 
 
-@pytest.mark.parametrize("kernel_size", [1, 2, 3, 4, 5, 13])
-def test_the_gradients_are_those_of_finite_differences(kernel_size: int) -> None:
-    values, logits = drawn(2, 5, 2, 3).requires_grad_(), drawn(2, 5, 2, kernel_size).requires_grad_()
-    assert torch.autograd.gradcheck(window.dynamic_window_sum, (values, logits))
-    channels, kernel = drawn(2, 5, 3).requires_grad_(), drawn(kernel_size, 3).requires_grad_()
-    assert torch.autograd.gradcheck(window.depthwise_window_sum, (channels, kernel))
-
-
 @compiled
 @pytest.mark.parametrize("kernel_size", [2, 3, 8, 9, 33])
 def test_the_compiled_operators_are_used_and_equal_torch(kernel_size: int) -> None:

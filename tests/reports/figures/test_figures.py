@@ -90,7 +90,7 @@ def test_a_hurdle_is_labelled_with_its_number_of_stopped_arms() -> None:
 @pytest.mark.parametrize("name", DRAWN)
 def test_no_text_of_a_published_figure_crosses_its_edge(name: str) -> None:
     for each in build(states.snapshot(read_export(PUBLISHED / name))).pictures:
-        shades = imread(io.BytesIO(each.png(dots_per_inch=100)))[..., :3].min(axis=-1)
+        shades = imread(io.BytesIO(each.png(dots_per_inch=50)))[..., :3].min(axis=-1)
         edge = min(shades[0].min(), shades[-1].min(), shades[:, 0].min(), shades[:, -1].min())
         assert edge > 0.95, each.name
 

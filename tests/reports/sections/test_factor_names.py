@@ -133,15 +133,6 @@ def test_every_other_design_names_each_of_its_effects_once() -> None:
         assert_each_named_once(report_of([design]))
 
 
-def test_a_factorial_beside_other_arms_keeps_its_own_effects() -> None:
-    vary = {"heads": (2, 4), "convolution.kernel_size": (3, 9, 15)}
-    alone = report_of([Factorial(vary=vary)])
-    beside = report_of([Factorial(vary=vary), ListDesign(arms={"deep": {"depth": 3}})])
-    assert names_of(beside, "factors", "effect") == names_of(alone, "factors", "effect")
-    (one,), (other,) = ([t for t in each.tables if t.name == "factors"] for each in (alone, beside))
-    assert [row["delta"] for row in one.rows] == pytest.approx([row["delta"] for row in other.rows])
-
-
 def test_a_main_effect_names_the_level_that_it_is_the_difference_from() -> None:
     report = report_of([Factorial(vary={"heads": (2, 4), "convolution.kernel_size": (3, 9, 15)})])
     result = {effect: against for effect, against, _ in names_of(report, "factors", "effect", "against")}

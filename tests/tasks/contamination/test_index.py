@@ -95,20 +95,6 @@ def test_case_punctuation_and_line_ends_are_ignored() -> None:
         assert overlap([[one]], documents(hidden)).sentences == (0,), hidden
 
 
-def test_a_run_has_thirteen_words() -> None:
-    (one,) = distinct(1, 40)
-    there = one.split()
-    assert not overlap([[one]], documents(" ".join(there[5:17]))).overlapping
-    assert overlap([[one]], documents(" ".join(there[5:18]))).runs == (0,)
-
-
-def test_no_run_crosses_a_document_border() -> None:
-    (one,) = distinct(1, 20)
-    there = one.split()
-    assert not overlap([[one]], documents(" ".join(there[:10]), " ".join(there[10:]))).overlapping
-    assert not overlap([[one]], documents(" ".join(there[:10]) + f" {BREAK * 2} ", " ".join(there[10:]))).overlapping
-
-
 def test_the_source_is_the_first_overlapping_document_for_any_batch_size() -> None:
     dev, other = distinct(20, 8), distinct(5000, 30, seed=2)
     texts = [*other[:4000], "", *dev, *other[4000:], *dev]

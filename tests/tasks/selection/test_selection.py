@@ -118,15 +118,6 @@ def test_lengths_before_truncation_have_the_declared_distribution(option: SpanGe
     assert sum(option.probabilities) == pytest.approx(1)
 
 
-def test_spans_of_whole_words_are_as_long_as_drawn_where_there_is_room() -> None:
-    """One span to a sequence of one-piece words: its length is the drawn one unless the sequence ends first."""
-    words = np.tile(np.arange(-1, 199), (4000, 1))
-    spans = SpanGeometric().select(words, 10, np.random.default_rng(1))
-    first = [np.count_nonzero(row == row[row != NONE][0]) for row in spans]
-    assert 1 <= min(first) <= max(first) == 10
-    assert np.mean(first) < 3.797  # the last one is truncated to the budget
-
-
 @every_option
 def test_every_word_is_selected_equally_often(option: Selection) -> None:
     """Away from the ends, where spans that begin further left do not reach."""

@@ -108,5 +108,5 @@ def pilot(folder: ResultsFolder) -> None:
     if not piloted:
         raise DataError(f"{folder}: no task has a score yet")
     finding = f"qualifying tasks: {', '.join(qualifying_tasks(piloted)) or 'none'}"
-    shown = replace(build(found), finding=finding, paper="", grids=tuple(pilot_grid(results)), footer=())
+    shown = replace(build(found), statements=(finding,), paper="", grids=tuple(pilot_grid(results)), footer=())
     print_report(shown)

@@ -12,25 +12,20 @@ from itertools import product
 import numpy as np
 from jaxtyping import Bool, Float
 
-from steeplechase.analysis.contrasts import CrossedDesign
 from steeplechase.analysis.difference import ALPHA
 from steeplechase.analysis.distributions import t_quantile
 from steeplechase.analysis.effects import estimate, wider
 from steeplechase.analysis.estimates import Estimates, moments, one_sample
 from steeplechase.analysis.graphical import Graph, gated, graphical_test, holm
 from steeplechase.analysis.proportions import fisher_p, smallest_fisher_p
-from steeplechase.analysis.shapley import all_orders, sampled_orders, shapley_values
 from steeplechase.analysis.simultaneous import step_down
 from steeplechase.analysis.two_way_variance import two_way_estimate
-from steeplechase.analysis.welch import against_first, contrasts
+from steeplechase.analysis.welch import against_first
 from steeplechase.foundation.randomness import stream
 
-OTHERS, EFFECT, FACTOR_EFFECT, METRIC_CORRELATION = 7, 3.0, 1.5, 0.5
-BAD_START = 4.0
-"""What a bad start adds to both metrics, in standard deviations."""
+OTHERS, EFFECT, METRIC_CORRELATION = 7, 3.0, 0.5
+BAD_START = 4.0  # standard deviations, on both metrics
 EXAMPLES, STANDARD_ERRORS, FAMILY_OF_TEN = 100, 3.0, 0.005
-ORDERS = ((3, None), (6, None), (6, 2), (5, 6), (6, 6), (6, 12), (8, 12))
-"""Numbers of components and of random orders; None for all orders."""
 RATES = ("wrong, no effects", "wrong, effects", "power, loss", "power, score", "95% intervals that hold")
 GATE = "Welch, loss before score, directed (decides)"
 ALONE, WIDER = "Welch over seeds alone", "the wider of seeds alone and both (decides)"
@@ -153,8 +148,7 @@ class Mode:
         return self.difference if self.both else self.difference + STAYS * self.share
 
 
-STAYS = 30.0
-"""What staying adds, in standard deviations of the seeds that learn: 1 nat beside 0.03."""
+STAYS = 30.0  # standard deviations of the seeds that learn: 1 nat beside 0.03
 SHARES, NUMBERS = (0.1, 0.2, 0.3), (3, 5, 8)
 MODES = (
     *(Mode(share, difference, seeds) for seeds in NUMBERS for share in SHARES for difference in (0.0, -3.0)),
@@ -198,26 +192,6 @@ def _against(found: Estimates, truth: float, level: float = ALPHA) -> tuple[bool
     return bool(wrong), abs(value - truth) <= half
 
 
-def factorial_rates(population: Population, tables: int, seed: int = 0) -> Mapping[str, tuple[Share, Share]]:
-    """Return by method the share of tables with a wrong verdict, and the power for the factor with an effect."""
-    factors = tuple(product((0, 1), repeat=3))
-    names = tuple((f"{name}=0", f"{name}=1") for name in "abc")
-    weights = np.array([each.weights for each in CrossedDesign(tuple("abc"), names, factors, factors).contrasts()])
-    effects = np.array([[FACTOR_EFFECT * run[0] for run in factors]])
-    arms = moments(population.draw(tables, effects, "factorial", seed)[:, 0])
-    differs = np.array([run[0] for run in factors[1:]], dtype=bool)
-    only, main = np.array(factors[1:]).sum(axis=1) == differs, np.arange(len(weights)) == 0
-    return {
-        "arm by arm, Welch, Holm": _tested(against_first(arms), differs, differs & only),
-        "main effects and interactions, Welch, Holm": _tested(contrasts(arms, weights), main, main),
-    }
-
-
-def _tested(found: Estimates, differs: np.ndarray, sought: np.ndarray) -> tuple[Share, Share]:
-    hits = graphical_test(found.p(), holm(found.value.shape[1])).rejected
-    return share((hits & ~differs).any(axis=1)), share(hits[:, sought].mean(axis=1))
-
-
 @dataclass(frozen=True)
 class Answers:
     """Standard deviations of the effects on a single answer: of seeds, of an arm on an example, and of both."""
@@ -248,10 +222,8 @@ ANSWERS = (
 
 def example_rates(answers: Answers, seeds: int, shift: float, tables: int, seed: int = 0) -> Mapping[str, Share]:
     """Return how often a method finds a difference: at 5% without one, at the level of a family of ten with one."""
-    random, level = (
-        stream(seed, f"examples {answers.name} {shift:g}", seeds, tables),
-        FAMILY_OF_TEN if shift else ALPHA,
-    )
+    random = stream(seed, f"examples {answers.name} {shift:g}", seeds, tables)
+    level = FAMILY_OF_TEN if shift else ALPHA
     found: dict[str, list[bool]] = {ALONE: [], WIDER: []}
     for _ in range(tables):
         parts = [answers.draw(seeds, shift, random), -answers.draw(seeds, 0.0, random)]
@@ -260,20 +232,6 @@ def example_rates(answers: Answers, seeds: int, shift: float, tables: int, seed:
         for name, each in ((ALONE, alone), (WIDER, wider(alone, two_way_estimate(samples, [parts])))):
             found[name].append(each.p().item() <= level)
     return {name: share(np.array(hits)) for name, hits in found.items()}
-
-
-def shapley_coverage(components: int, orders: int | None, seeds: int, tables: int, seed: int = 0) -> Share:
-    """Return the share of 95% intervals that hold a component's value over all orders; seeds have half the noise."""
-    random, names = stream(seed, "Shapley coverage", components, orders or 0, seeds), [*map(str, range(components))]
-    every, held = all_orders(names), []
-    for table in range(tables):
-        weights = every if orders is None else sampled_orders(names, orders, table)
-        worth = random.normal(size=len(every.coalitions))
-        means = worth[[every.coalitions.index(each) for each in weights.coalitions]]
-        noise = 0.5 * random.normal(size=(len(means), seeds))
-        low, high = shapley_values(moments(means[:, None] + noise), weights).interval()
-        held.append((low <= every.weights @ worth) & (every.weights @ worth <= high))
-    return share(np.concatenate(held))
 
 
 def share(values: np.ndarray) -> Share:
@@ -290,11 +248,8 @@ def page(tables: int, seed: int) -> Iterator[str]:
     yield from _table("Verdicts", ("noise", "method", *RATES), _verdict_rows(tables, seed))
     of_modes = ("stay", "difference among learners", "seeds", "method", "wrong", "95% intervals that hold")
     yield from _table("Some seeds stay on the plateau", of_modes, _mode_rows(tables, seed))
-    yield from _table("Factorials", ("noise", "method", "wrong", "power"), _factorial_rows(tables, seed))
     of_examples = ("answers", "seeds", "method", "wrong at 5%", "power at 0.5%")
     yield from _table("Seeds and examples", of_examples, _example_rows(tables, seed))
-    of_values = ("components", "orders", "95% intervals that hold, 3 seeds", "5 seeds")
-    yield from _table("Shapley values", of_values, _shapley_rows(tables, seed))
 
 
 def _verdict_rows(tables: int, seed: int) -> Iterator[tuple[str, ...]]:
@@ -313,23 +268,11 @@ def _mode_rows(tables: int, seed: int) -> Iterator[tuple[str, ...]]:
             yield *named, name, *map(_percent, pair)
 
 
-def _factorial_rows(tables: int, seed: int) -> Iterator[tuple[str, ...]]:
-    for population in POPULATIONS:
-        for name, pair in factorial_rates(population, tables, seed).items():
-            yield population.name, name, *map(_percent, pair)
-
-
 def _example_rows(tables: int, seed: int) -> Iterator[tuple[str, ...]]:
     for answers, seeds in product(ANSWERS, (3, 5)):
         wrong, power = (example_rates(answers, seeds, shift, tables, seed) for shift in (0.0, STANDARD_ERRORS))
         for name in wrong:
             yield answers.name, str(seeds), name, _percent(wrong[name]), _percent(power[name])
-
-
-def _shapley_rows(tables: int, seed: int) -> Iterator[tuple[str, ...]]:
-    for components, orders in ORDERS:
-        held = (_percent(shapley_coverage(components, orders, seeds, tables, seed)) for seeds in (3, 5))
-        yield str(components), "all" if orders is None else str(orders), *held
 
 
 def _table(heading: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

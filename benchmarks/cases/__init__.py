@@ -4,9 +4,7 @@ from collections.abc import Iterator
 
 from benchmarks.cases import (
     activations,
-    decoding,
     encoder,
-    feed_forward,
     fine_tuning,
     generating,
     masked_language_model,
@@ -22,9 +20,7 @@ FAMILIES = (
     pretraining,
     masked_language_model,
     generating,
-    feed_forward,
     fine_tuning,
-    decoding,
 )
 
 

@@ -11,11 +11,8 @@ from benchmarks.error_rates import (
     Answers,
     Population,
     example_rates,
-    factorial_rates,
-    shapley_coverage,
     verdict_rates,
 )
-from steeplechase.configuration.designs.coalitions import ORDERS_AT_LEAST
 
 TABLES = 200
 ALARMS = 0.05 + 0.031  # two Monte Carlo standard errors of 200 tables
@@ -35,13 +32,6 @@ def test_the_gate_finds_more_than_the_paired_t_over_everything() -> None:
     assert found[GATE].power_loss[0] > 2 * found["paired t, Holm over both metrics"].power_loss[0]
 
 
-def test_contrasts_of_the_design_find_what_no_single_arm_shows() -> None:
-    arms, contrasts = factorial_rates(FEW[0], TABLES).values()
-    assert contrasts[1][0] > 5 * arms[1][0]
-    assert arms[0][0] <= ALARMS
-    assert contrasts[0][0] <= ALARMS
-
-
 @pytest.mark.parametrize("answers", ANSWERS, ids=lambda answers: answers.name)
 def test_over_seeds_and_examples_no_difference_is_found_more_often_than_its_level(answers: Answers) -> None:
     assert example_rates(answers, 3, 0.0, TABLES)[WIDER][0] <= ALARMS
@@ -50,8 +40,3 @@ def test_over_seeds_and_examples_no_difference_is_found_more_often_than_its_leve
 def test_over_seeds_alone_arms_differ_that_do_not() -> None:
     (varying,) = (answers for answers in ANSWERS if answers.name == "examples vary")
     assert example_rates(varying, 5, 0.0, TABLES)[ALONE][0] > 0.2
-
-
-@pytest.mark.parametrize(("components", "orders"), [(3, None), (6, ORDERS_AT_LEAST)])
-def test_intervals_hold_the_shapley_value_over_all_orders(components: int, orders: int | None) -> None:
-    assert shapley_coverage(components, orders, 3, TABLES)[0] >= 0.92

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 ORDERS_AT_LEAST = 6
-"""Of fewer orders the 95% intervals hold less often than 93% (`benchmarks/shapley_coverage.py`)."""
+"""Of fewer orders the 95% intervals hold less often than 93%."""
 
 
 class Coalitions(ComponentDesign):

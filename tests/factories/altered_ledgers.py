@@ -46,10 +46,6 @@ class Ledger:
         (self.folder / "export.json").write_text(json.dumps({"format": 1, "sha256": sha256}), encoding="utf-8")
 
 
-def paired(ledger: Ledger) -> None:
-    ledger.document["comparison"] = "paired"
-
-
 def margins(ledger: Ledger) -> None:
     ledger.document["equivalence_margin"] = {"held_out_loss": 0.5, "score": 8.0, "docs_answer": 20.0}
 

@@ -1,52 +1,68 @@
 """`python -m tools.audit`: a line per published folder, then each difference; exit code 1 where any is."""
 
 import argparse
+import math
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from tools.audit import claims, plateau, tables, tokens_to_loss
-from tools.audit.compare import Comparison, compare
-from tools.audit.rows import Study, read_csv, read_facts
+from tools.audit import tables
+from tools.audit.rows import Row, Study, read_csv, read_facts
 
 ROOT = Path(__file__).parents[2]
-NO_QUANTITY = "no difference, interval, correction, equivalence, verdict, claim or Shapley value"
 TABLES = {  # how each is recomputed, and the columns that name a row
     "results": (tables.results, ("arm", "metric")),
     "effects": (tables.effects, ("arm", "metric")),
-    "claims": (claims.claims, ("claim", "by")),
-    "isolated": (tables.isolated, ("arm", "reference", "metric")),
-    "plateau": (lambda study: plateau.rows(study.exits), ("arm",)),
-    "tokens_to_loss": (tokens_to_loss.rows, ("arm",)),
+    "claims": (tables.claims, ("claim", "by")),
+    "plateau": (tables.plateau, ("arm",)),
+    "tokens_to_loss": (tables.tokens_to_loss, ("arm",)),
     "shapley": (tables.shapley, ("factor", "metric")),
 }
 
 
-def audit(published: Path, built: Path) -> Iterator[tuple[str, str, Sequence[Comparison]]]:
-    """Yield by published folder, and for the page of claims, why it is not recomputed or what was found."""
-    studies: dict[str, Study] = {}
-    for folder in sorted(path for path in published.iterdir() if path.is_dir()):
-        if reason := reason_not_recomputed(folder / "ledger"):
-            yield folder.name, reason, ()
+def compare(file: str, keys: Sequence[str], published: Sequence[Row], rows: Iterable[Row]) -> tuple[list[str], int]:
+    """Return the differences, and how many values were compared; a row that only one side has differs."""
+    by_key = {tuple(row[name] for name in keys): row for row in rows}
+    columns = sorted({column for row in by_key.values() for column in row} - {*keys}) if published else []
+    differences = [f"{file}: {column}: no such column" for column in columns if column not in published[0]]
+    compared = 0
+    for line in published:
+        key = tuple(line[name] for name in keys)
+        at, row = f"{file}: {', '.join(key)}", by_key.pop(key, None)
+        if row is None:
+            differences.append(f"{at}: published, not recomputed")
             continue
-        found = {path.stem: read_csv(path) for path in sorted((built / folder.name / "tables").glob("*.csv"))}
-        plateaus = {row["arm"]: (row["curve"], float(row["level"])) for row in found.get("plateau", [])}
-        study = Study(folder / "ledger", {row["metric"] for row in found["results"]}, plateaus)
-        studies |= {} if study.tuned else {folder.name: study}  # a tuned one's claims are tested at own recipes
-        of_tables = [compare(f"{n}.csv", keys, found.pop(n, []), rows(study)) for n, (rows, keys) in TABLES.items()]
-        others = [Comparison(f"{name}.csv", cells=sum(map(len, found[name])), skipped=["all"]) for name in found]
-        yield folder.name, "", [*of_tables, *others]
-    yield "claims.md", "", [claims.compare_page(published, studies)]
+        pairs = [(column, line[column], row[column]) for column in columns if column in line]
+        compared += len(pairs)
+        wrong = [(column, one or "nothing", other) for column, one, other in pairs if not same(one, other)]
+        differences += [f"{at}: {column}: published {one}, recomputed {other}" for column, one, other in wrong]
+    differences += [f"{file}: {', '.join(key)}: recomputed, not published" for key in by_key]
+    return differences, compared
 
 
-def reason_not_recomputed(ledger: Path) -> str:
-    """Return why nothing of a published folder is recomputed; empty where something is."""
-    if not ledger.is_dir():
-        return "no exported rows"
-    document = read_facts(ledger)["document"]
-    if "timing" in document or not document["pretraining"]["seeds"]:  # the former layout, and today's
-        return f"latencies: {NO_QUANTITY}"
-    return "a group-sequential design" if isinstance(document["pretraining"]["seeds"], dict) else ""
+def same(published: str, recomputed: object) -> bool:
+    """Whether a printed cell shows the recomputed value: no number for NaN, the same one for a whole number."""
+    if not isinstance(recomputed, int | float):
+        return published == recomputed
+    if not math.isfinite(recomputed) or not re.fullmatch(r"-?\d+(?:\.\d+)?", published):
+        return published == "" and not math.isfinite(recomputed)
+    unit = 0.0 if isinstance(recomputed, int) else 10.0 ** -len(published.partition(".")[2])
+    return abs(float(published) - recomputed) <= 0.5 * unit * (1 + 1e-6) + 1e-12 * abs(recomputed)
+
+
+def audit(published: Path, built: Path) -> Iterator[tuple[str, str, list[str], int]]:
+    """Yield by published folder why it is not recomputed, or what was found in each table."""
+    for folder in sorted(path for path in published.iterdir() if path.is_dir()):
+        ledger = folder / "ledger"
+        if not ledger.is_dir() or not read_facts(ledger)["document"].get("pretraining", {}).get("seeds"):
+            yield folder.name, "latencies" if ledger.is_dir() else "no exported rows", [], 0
+            continue
+        found = {path.stem: read_csv(path) for path in (built / folder.name / "tables").glob("*.csv")}
+        plateaus = {row["arm"]: (row["curve"], int(row["left"])) for row in found.get("plateau", [])}
+        study = Study(ledger, {row["metric"] for row in found["results"]}, plateaus)
+        compared = [compare(f"{n}.csv", keys, found.get(n, []), rows(study)) for n, (rows, keys) in TABLES.items()]
+        yield folder.name, "", [each for of, _ in compared for each in of], sum(count for _, count in compared)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,25 +70,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.audit", description=__doc__)
     parser.add_argument("--published", type=Path, default=ROOT / "reports" / "published", help="folders with rows")
     parser.add_argument("--tables", type=Path, default=ROOT / "build" / "reports", help="folders with built tables")
-    given, everything = parser.parse_args(arguments), list[Comparison]()
+    given, totals = parser.parse_args(arguments), [0, 0]
     for folder in sorted(path.parent for path in given.published.glob("*/ledger")):
         if not (given.tables / folder.name / "tables" / "results.csv").is_file():
             sys.stderr.write(f"no tables of {folder.name} in {given.tables}: `make reports` builds them\n")
             return 5
-    for name, reason, found in audit(given.published, given.tables):
-        differences = [f"  {each}\n" for one in found for each in one.differences]
-        counted = f"{sum(one.compared for one in found)} values compared, {len(differences)} differ"
-        sys.stdout.writelines([f"{name}: {f'not recomputed: {reason}' if reason else counted}\n", *differences])
-        everything += found
-    sys.stdout.write(f"not recomputed below: {NO_QUANTITY}\n")
-    for file in dict.fromkeys(one.file for one in everything):
-        parts = [one for one in everything if one.file == file]
-        skipped = sorted({column for one in parts for column in one.skipped})
-        cells = f"{sum(one.compared for one in parts)} of {sum(one.cells for one in parts)} cells compared"
-        sys.stdout.write(f"{file}: {cells}; not recomputed: {', '.join(skipped) or 'nothing'}\n")
-    differ = sum(len(one.differences) for one in everything)
-    sys.stdout.write(f"all: {sum(one.compared for one in everything)} values compared, {differ} differ\n")
-    return int(differ > 0)
+    for name, reason, found, count in audit(given.published, given.tables):
+        text = f"not recomputed: {reason}" if reason else f"{count} values compared, {len(found)} differ"
+        sys.stdout.write("\n  ".join([f"{name}: {text}", *found]) + "\n")
+        totals = [totals[0] + count, totals[1] + len(found)]
+    sys.stdout.write(f"all: {totals[0]} values compared, {totals[1]} differ\n")
+    return int(totals[1] > 0)
 
 
 if __name__ == "__main__":

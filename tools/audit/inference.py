@@ -1,9 +1,8 @@
 """Differences of arms with their intervals, and corrections for several tests. What is unknown is NaN.
 
-Over seeds: Welch's or the paired t. Over seeds and examples: two crossed random effects, by the mean squares of the
+Over seeds: Welch's t. Over seeds and examples: two crossed random effects, by the mean squares of the
 two-way analysis of variance (Searle, Casella and McCulloch 1992, chapter 4). The wider of the two decides.
-Corrections: Holm's, and the gate of the headline family as a graphical procedure (Bretz, Maurer, Brannath and Posch
-2009, algorithm 1; Strassburger and Bretz 2008 for the simultaneous bounds).
+Corrections: Holm's, and the gate of the headline family as a graph (Bretz, Maurer, Brannath and Posch 2009).
 """
 
 import math
@@ -13,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+from statsmodels.stats.weightstats import DescrStatsW
 
-ALPHA = 0.05
+ALPHA, BASELINE = 0.05, "baseline"
 ROUNDING = 1e-9  # relative difference of values, and of degrees of freedom from a whole number, that counts as none
 NOTHING = 1e-12  # share of alpha that counts as none
 
@@ -47,14 +46,12 @@ class Estimate(NamedTuple):
         return 2 * min(self.tails(0.0))
 
 
-def contrast(
-    samples: Sequence[BySeed], weights: Sequence[float], sets: Sequence[Sequence[BySeed]], paired: bool
-) -> Estimate:
+def contrast(samples: Sequence[BySeed], weights: Sequence[float], sets: Sequence[Sequence[BySeed]]) -> Estimate:
     """Return a weighted sum of the means of arms.
 
     `samples`: by arm, one value per seed. `sets`: by set of examples and arm, what each example adds to the value.
     """
-    values, *tables = [_weighted(arms, weights, paired) for arms in (samples, *sets)]
+    values, *tables = [_weighted(arms, weights) for arms in (samples, *sets)]
     n = min(map(len, values))
     if n == 0:
         return Estimate()
@@ -67,21 +64,13 @@ def contrast(
     return Estimate(value, *widest, n)
 
 
-def _weighted(arms: Sequence[BySeed], weights: Sequence[float], paired: bool) -> list[np.ndarray]:
-    """Return the values of every arm times its weight; paired, their sum for the seeds that all of them have."""
-    shared = set.intersection(*map(set, arms))
-    seeds = [sorted(shared if paired else arm) for arm in arms]
-    values = [w * np.array([arm[s] for s in of], float) for arm, w, of in zip(arms, weights, seeds, strict=True)]
-    return [np.sum(values, axis=0)] if paired else values
+def _weighted(arms: Sequence[BySeed], weights: Sequence[float]) -> list[np.ndarray]:
+    by_seed = ([arm[seed] for seed in sorted(arm)] for arm in arms)
+    return [weight * np.array(values, float) for weight, values in zip(weights, by_seed, strict=True)]
 
 
 def _over_seeds(values: Sequence[np.ndarray]) -> tuple[float, float]:
-    """Return standard error and degrees of freedom over seeds."""
-    described = [DescrStatsW(arm) for arm in values]
-    if len(described) == 2:
-        means = CompareMeans(*described)
-        return float(means.std_meandiff_separatevar), float(means.dof_satt())
-    terms = np.array([arm.std_mean**2 for arm in described])
+    terms = np.array([DescrStatsW(arm).std_mean ** 2 for arm in values])
     return math.sqrt(terms.sum()), float(terms.sum() ** 2 / sum(terms**2 / [len(arm) - 1 for arm in values]))
 
 
@@ -101,26 +90,23 @@ def _two_way(values: Sequence[np.ndarray], sets: Sequence[Sequence[np.ndarray]])
 
 
 def _term(values: Any, degrees: int) -> tuple[float, int]:
-    """Return what a mean square adds to the variance of the mean, and its degrees of freedom."""
     return float(np.var(values)) / degrees, degrees
 
 
 def holm(p_values: Sequence[float] | np.ndarray, share: float = 1.0) -> np.ndarray:
-    """Return, one row each, what `gated` does: adjusted p and level of every test, and bounds, which are unknown."""
-    p, found = np.minimum(1.0, np.array(p_values, float) / share), np.full((4, len(p_values)), math.nan)
-    if (known := ~np.isnan(p)).any():
-        rejected, found[0, known], *_ = multipletests(p[known], ALPHA, "holm")
-        smaller = stats.rankdata(p[known], "ordinal") - 1
-        found[1, known] = share * ALPHA / (known.sum() - np.minimum(smaller, rejected.sum()))
-    return found
+    """Return the adjusted p of every test that has one; `share`: of alpha, for all of them."""
+    p = np.minimum(1.0, np.array(p_values, float) / share)
+    known = ~np.isnan(p)
+    if known.any():
+        p[known] = multipletests(p[known], ALPHA, "holm")[1]
+    return p
 
 
 def gated(cells: Sequence[Estimate], metrics: int, share: float = 1.0) -> np.ndarray:
-    """Return adjusted p, two-sided level and both simultaneous bounds of the headline cells, one row each.
+    """Return the adjusted p of the headline cells: every arm on the first metric, then every arm on the second.
 
-    `cells`: every arm on the first metric, then every arm on the second. Each arm has a share of alpha on the first.
-    Once that is rejected, its second has the share, and passes it on to the first metric of the other arms. Every
-    hypothesis is two, "not above 0" and "not below 0", with half of the share. `share`: of alpha, for all cells.
+    Each arm has a share of alpha on the first. Once that is rejected, its second has the share, and passes it on to
+    the first metric of the other arms. Every hypothesis is two, "not above 0" and "not below 0", with half of it.
     """
     arms = len(cells) // metrics
     none, others = np.zeros((arms, arms)), (np.ones((arms, arms)) - np.eye(arms)) / max(1, arms - 1)
@@ -128,32 +114,25 @@ def gated(cells: Sequence[Estimate], metrics: int, share: float = 1.0) -> np.nda
     if metrics == 2:
         shares, edges = np.append(shares, np.zeros(arms)), np.block([[none, np.eye(arms)], [others, none]])
     p = np.transpose([cell.tails(0.0) for cell in cells]).ravel() / share
-    adjusted, levels = rejected_in_sequence(p, np.tile(shares / 2, 2), np.tile(edges / 2, (2, 2)))
-    (p_above, p_below), (above, below) = adjusted.reshape(2, -1), share * levels.reshape(2, -1)
-    value, error, degrees = np.array([cell[:3] for cell in cells]).T
-    low = np.where(p_above <= ALPHA, 0.0, value - stats.t.isf(above, degrees) * error)
-    high = np.where(p_below <= ALPHA, 0.0, value + stats.t.isf(below, degrees) * error)
-    return np.stack([np.minimum(p_above, p_below), 2 * np.where(value > 0, above, below), low, high])
+    adjusted = rejected_in_sequence(p, np.tile(shares / 2, 2), np.tile(edges / 2, (2, 2)))
+    return np.asarray(adjusted.reshape(2, -1).min(axis=0))
 
 
-def rejected_in_sequence(p: np.ndarray, shares: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the adjusted p and the last level of every hypothesis; one without a test passes its share on first."""
-    adjusted, levels, left, highest = np.full_like(p, np.nan), np.full_like(p, np.nan), ~np.isnan(p), 0.0
+def rejected_in_sequence(p: np.ndarray, shares: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return the adjusted p of every hypothesis; one without a test passes its share on first."""
+    adjusted, left, highest = np.full_like(p, np.nan), ~np.isnan(p), 0.0
     for place in np.flatnonzero(~left).tolist():
         shares, edges = _passed_on(shares, edges, place)
     while left.any():
-        if highest <= ALPHA:
-            levels[left] = ALPHA * shares[left]
         ratios = np.where(left, p / np.maximum(shares, NOTHING), np.inf)
         first = int(ratios.argmin())
         adjusted[first] = highest = max(highest, min(1.0, ratios[first]))
         shares, edges = _passed_on(shares, edges, first)
         left[first] = False
-    return adjusted, levels
+    return adjusted
 
 
 def _passed_on(shares: np.ndarray, edges: np.ndarray, gone: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the graph without a hypothesis: its share and the edges through it go on to the others."""
     out, into = edges[gone], edges[:, gone]
     shares = shares + shares[gone] * out
     stays = 1 - into * out  # the rest would return to where it came from

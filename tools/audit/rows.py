@@ -7,22 +7,18 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from tools.audit.inference import ALPHA, Estimate, contrast
-from tools.audit.plateau import exit_of
+from tools.audit.inference import ALPHA, BASELINE, Estimate, contrast
 
-BASELINE, LOSS, SCORE, DIAGONAL, FINISHED = "baseline", "held_out_loss", "score", "attention_diagonal", "finished"
-POINTS = 100.0
-APART = ("tuning_trial_of", "tuned_from")
-"""Columns of arms that are no rows of the main table."""
+LOSS, SCORE, DIAGONAL, FINISHED = "held_out_loss", "score", "attention_diagonal", "finished"
+APART = ("tuning_trial_of", "tuned_from")  # columns of arms that are no rows of the main table
 Row = dict[str, Any]
-Plateaus = Mapping[str, tuple[str, float]]
-"""By arm the curve that has a plateau, and its level in nats."""
+Plateaus = Mapping[str, tuple[str, int]]  # by arm the curve that has a plateau, and how many seeds left it
+FEWEST_POINTS = 20  # of a curve that may have a plateau
 
 csv.field_size_limit(sys.maxsize)
 
@@ -40,25 +36,18 @@ def read_facts(ledger: Path) -> Row:
     return {**facts, "document": facts[max(amended, key=lambda name: int(name.split()[1]), default="document")]}
 
 
-class Pretrained(NamedTuple):
-    """An ended pretraining: held-out loss by tokens, and whether it came to its end."""
-
-    curve: Mapping[float, float]
-    finished: bool
-
-
 class Study:
     """The arms, metrics and values of one published experiment, each arm at the recipe that all share.
 
     `arms` has the row of every arm, the baseline first. `values` has by metric, arm and seed the mean over
     fine-tuning seeds, `examples` that of every example. `further`: published names of metrics, where the one that
-    decides on a task has the task's name and another is called `task:metric`. `plateaus`: the curve and the level of
-    each arm that has a plateau; after the rule of tasks below a reference, seeds that stayed on it have no values.
+    decides on a task has the task's name and another is called `task:metric`. `plateaus`: of each arm that has
+    one; after the rule of tasks below a reference, seeds that stayed on it have no values.
     """
 
-    def __init__(self, ledger: Path, further: set[str], plateaus: Plateaus = MappingProxyType({})) -> None:
+    def __init__(self, ledger: Path, further: set[str], plateaus: Plateaus) -> None:
         facts = read_facts(ledger)
-        self.document, self.labels, self.tuned = facts["document"], facts["labels"], "own_recipes" in facts
+        self.document, self.labels = facts["document"], facts["labels"]
         self.added: list[Row] = facts.get("references") or []
         self.paper: Row = self.document.get("paper") or {}
         self.tasks: list[str] = sorted(self.document["fine_tuning"]["tasks"])
@@ -84,28 +73,38 @@ class Study:
         self.with_loss = {arm for arm in self.arms if shared or arm == BASELINE or arm in self.examples[LOSS]}
         stopped = {row["trial"] for row in read_csv(ledger / "decisions.csv") if row["cleared"] != "true"}
         trials = self._rows_of_arms(ledger / "trials.csv")
-        for trial in trials:
-            if trial["name"] not in stopped:
-                of_trial = {label: result for (name, label), result in results.items() if name == trial["name"]}
-                for metric, values in self._of_trial(of_trial, trial["arm"]):
-                    mean = float(np.mean(np.array(values, float)))  # None is NaN
-                    if math.isfinite(mean):
-                        self.values[metric][trial["arm"]][int(trial["seed"])] = mean
-        self.pretrained = self._pretrained(trials, latest, results, stopped)
-        of_none = {label: result for (trial, label), result in results.items() if not trial}
-        self.below = [task for task in self.tasks if self._is_below(task, of_none)]
-        self.exits = self._exits(trials, results, plateaus)
-        self.stuck = {arm: {s for s, at in of.items() if at.tokens is None} for arm, of in self.exits.items()}
-        for by_arm in (*self.values.values(), *self.examples.values()):
-            for arm, stuck in self.stuck.items():
-                by_arm[arm] = {seed: value for seed, value in by_arm[arm].items() if seed not in stuck}
+        of_trials: dict[str, dict[str, Row]] = defaultdict(dict)
+        for (name, label), result in results.items():
+            of_trials[name][label] = result
+        for trial in (trial for trial in trials if trial["name"] not in stopped):
+            for metric, values in self._of_trial(of_trials[trial["name"]], trial["arm"]):
+                if math.isfinite(mean := float(np.mean(np.array(values, float)))):  # None is NaN
+                    self.values[metric][trial["arm"]][int(trial["seed"])] = mean
+        self.below = [task for task in self.tasks if self._is_below(task, of_trials[""])]
+        ended = stopped | {trial for (trial, _), row in latest.items() if row["status"] == "diverged"}
+        ended |= {name for name, of in of_trials.items() if {*self.labels} <= of.keys()}
+        self._leave_out_the_stuck(trials, of_trials, plateaus)
+        self.curves: dict[str, dict[int, dict[float, float]]] = defaultdict(dict)
+        for trial in (trial for trial in trials if trial["name"] in ended):
+            self.curves[trial["arm"]][int(trial["seed"])] = _curve(of_trials[trial["name"]], "held_out_curve")
         self._add_score()
 
-    def _final_comparison(self, finals: Sequence[Row], plan: Row, winner: Sequence[str]) -> list[Row]:
-        """Return the arms that the tables have after a search, under their own names, with the winner's components.
+    def _leave_out_the_stuck(self, trials: Sequence[Row], of_trials: Row, plateaus: Plateaus) -> None:
+        """Take out the values of seeds on a plateau: those of an arm with the highest held-out loss at the end."""
+        self.counts: dict[str, tuple[int, int]] = {}
+        self.stuck: dict[str, set[int]] = {}
+        for arm in (arm for arm in self.arms if arm in plateaus):
+            name, left = plateaus[arm]
+            of_arm = {int(each["seed"]): of_trials[each["name"]] for each in trials if each["arm"] == arm}
+            long = {seed: of for seed, of in of_arm.items() if len(_curve(of, name)) >= FEWEST_POINTS}
+            ends = {max(_curve(of, "held_out_curve").items())[1]: seed for seed, of in long.items()}
+            self.counts[arm] = min(left, len(ends)), len(ends)
+            self.stuck[arm] = {ends[end] for end in sorted(ends)[left:]}
+            for by_arm in (*self.values.values(), *self.examples.values()):
+                by_arm[arm] = {seed: value for seed, value in by_arm[arm].items() if seed not in self.stuck[arm]}
 
-        They are about the objectives by which finalists were chosen; the design is the ablation of the winner.
-        """
+    def _final_comparison(self, finals: Sequence[Row], plan: Row, winner: Sequence[str]) -> list[Row]:
+        """Return the arms of the tables after a search under their own names, with the winner's components."""
         (search,) = (design for design in self.designs if design.get("kind") == "search")
         objectives = plan.get("ranked_by") or search["objectives"]
         self.document["headline_metrics"] = [name for name in objectives if name in (LOSS, SCORE)]
@@ -120,38 +119,9 @@ class Study:
         """Return the rows of a file that are of an arm of the tables, under the name that it has there."""
         return [row | {"arm": self.shown[row["arm"]]} for row in read_csv(path) if row["arm"] in self.shown]
 
-    def _exits(self, trials: Sequence[Row], results: Mapping[Any, Row], plateaus: Plateaus) -> Row:
-        """Return where the seeds of every arm with a plateau left it."""
-        found: dict[str, Any] = {arm: {} for arm in self.arms if arm in plateaus}
-        curves: dict[tuple[str, str], dict[float, float]] = defaultdict(dict)
-        for (trial, label), result in results.items():
-            for name in ("train_curve", "held_out_curve") if label.startswith("pretrain@") else ():
-                curves[trial, name] |= {at: loss for at, loss in result.get(name, ()) if math.isfinite(loss)}
-        for trial in trials:
-            name, level = plateaus.get(trial["arm"], ("", math.nan))
-            if trial["arm"] in found and (exit_ := exit_of([*curves[trial["name"], name].items()], level)):
-                found[trial["arm"]][int(trial["seed"])] = exit_
-        return found
-
-    def _pretrained(
-        self, trials: Sequence[Row], latest: Mapping[Any, Row], results: Mapping[Any, Row], stopped: set[str]
-    ) -> Row:
-        """Return by arm and seed of each trial that ended its evaluations, and whether it finished."""
-        found: dict[str, Any] = defaultdict(dict)
-        diverged = {trial for (trial, _), row in latest.items() if row["status"] == "diverged"}
-        for trial in trials:
-            of_trial = {label: latest[name, label] for name, label in results if name == trial["name"]}
-            rungs = [label for label in of_trial if label.startswith("pretrain@")]
-            finished = of_trial.keys() >= {*self.labels} and not {trial["name"]} & (stopped | diverged)
-            if finished or trial["name"] in stopped | diverged:
-                curves = [results[trial["name"], rung].get("held_out_curve", ()) for rung in rungs]
-                points = {at: loss for curve in curves for at, loss in curve if loss is not None}
-                found[trial["arm"]][int(trial["seed"])] = Pretrained(points, finished)
-        return found
-
     def few_learners(self, arms: Sequence[str]) -> bool:
         """Whether fewer than two seeds of an arm left its plateau, though others stayed."""
-        return any(self.stuck.get(arm) and len(self.exits[arm]) - len(self.stuck[arm]) < 2 for arm in arms)
+        return any(self.stuck.get(arm) and self.counts[arm][0] < 2 for arm in arms)
 
     def _read_examples(self, folder: Path, sequences: Mapping[int, int]) -> None:
         """Add the values of examples; `sequences`: the number of held-out sequences by that of predictions."""
@@ -164,7 +134,7 @@ class Study:
             values = arrays[row["file"]][int(row["row"])].astype(float)
             if task == LOSS:  # predictions of one sequence share its text
                 values = values.reshape(sequences[values.size], -1).mean(axis=1)
-            name, scale = self.names.get((task, metric), row["metric"]), POINTS if metric else 1.0
+            name, scale = self.names.get((task, metric), row["metric"]), 100.0 if metric else 1.0
             by_seed[name, row["arm"], int(row["seed"])].append(scale * values)
         for (metric, arm, seed), each in by_seed.items():
             self.examples[metric][arm][seed] = np.mean(each, axis=0)
@@ -186,27 +156,22 @@ class Study:
         own = next((metric for (of, metric), name in self.names.items() if of == name == task), "")
         made = results.get(f"examples {task}", {})
         known = [made.get("chance"), *((made.get(name) or {}).get(own) for name in ("bag_of_words", "ngram"))]
-        known += [scores.get(own) for scores in self._rules(made, task).values()]
-        without = all(reference is None for reference in known)
+        added = [each["extractive"] for each in self.added if each["task"] == task]
+        known += [scores.get(own) for scores in (made.get("extractive") or (added or [{}])[0]).values()]
+        known = [reference for reference in known if reference is not None]
         untrained = [_scores(r)[own] for label, r in results.items() if label.startswith(f"untrained {task}#")]
         arms = [[*by_seed.values()] for by_seed in self.values[task].values()]
         samples = [*arms, untrained] if untrained else arms
         degrees = sum(len(sample) - 1 for sample in samples)
-        if not arms or not degrees or without:
+        if not arms or not degrees or not known:
             return bool(arms and degrees)
         variance = sum(float(np.var(sample)) * len(sample) for sample in samples) / degrees
         of_mean = sum(1 / len(arm) for arm in arms) / len(arms) ** 2
-        compared = [(reference, of_mean) for reference in known if reference is not None]
+        compared = [(reference, of_mean) for reference in known]
         compared += [(np.mean(untrained), of_mean + 1 / len(untrained))] if untrained else []
-        references, shares = np.reshape(compared, (-1, 2)).T
-        errors = np.sqrt(np.maximum(variance * shares, sys.float_info.min))  # without a spread any excess is one
-        t = (np.mean([np.mean(arm) for arm in arms]) - references) / errors
+        references, shares = np.array(compared, float).T
+        t = (np.mean([np.mean(arm) for arm in arms]) - references) / np.sqrt(np.maximum(variance * shares, 1e-300))
         return not (stats.t.sf(t, degrees) <= ALPHA).all()
-
-    def _rules(self, made: Row, task: str) -> Row:
-        """Return the scores of the rules of extractive questions, from the examples or measured afterwards."""
-        added: Row = next((each["extractive"] for each in self.added if each["task"] == task), {})
-        return {**(made.get("extractive") or added)}
 
     def _add_score(self) -> None:
         """Add the mean over the tasks that are not below a reference, and name the metrics that tables have."""
@@ -225,7 +190,7 @@ class Study:
         self.headlines = [name for name in self.metrics if name in declared and name not in self.below]
 
     def on_single_task(self, metric: str) -> str:
-        """Return the task of a study with a single one in place of the score."""
+        """Return the only task in place of the score."""
         return self.tasks[0] if metric == SCORE and len(self.tasks) == 1 else metric
 
     def margins(self, declared: Mapping[str, float]) -> dict[str, float]:
@@ -238,14 +203,18 @@ class Study:
         by_arm = [self.examples[part] for part in parts if part in self.examples]
         sets = [[{seed: each / len(parts) for seed, each in of[arm].items()} for arm in weights] for of in by_arm]
         samples = [self.values[metric][arm] for arm in weights]
-        return contrast(samples, [*weights.values()], sets, self.document.get("comparison") == "paired")
+        return contrast(samples, [*weights.values()], sets)
 
     def difference(self, metric: str, arm: str, other: str = BASELINE) -> Estimate:
         """Return arm minus other on a metric."""
         return self.contrast({arm: 1.0, other: -1.0}, metric)
 
 
+def _curve(results: Mapping[str, Row], name: str) -> dict[float, float]:
+    points = [point for label, of in results.items() if label.startswith("pretrain@") for point in of.get(name, ())]
+    return {at: loss for at, loss in points if loss is not None and math.isfinite(loss)}
+
+
 def _scores(result: Row) -> Row:
-    """Return a task's scores on dev by metric, and on a further split by metric and split."""
     by_split = {name.removeprefix("scores"): scores for name, scores in result.items() if name.startswith("scores")}
     return {f"{metric}{split}": value for split, scores in by_split.items() for metric, value in scores.items()}

@@ -37,6 +37,7 @@ LISTED_FIRST = (
         "claims",
         "candidates",
         "importance",
+        "lineage",
         "audit",
         "pareto",
     ),

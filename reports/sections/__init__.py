@@ -26,12 +26,15 @@ TABLES = (
     ),
     *("factors", "shapley", "verdicts", "claims", "gap_by_budget"),
     "single_change_effects",
-    *("importance", "hurdle_savings", "audit", "pareto", "reference", "task_pilot"),
+    *("importance", "lineage", "hurdle_savings", "audit", "pareto", "reference", "task_pilot"),
     *("frozen_tasks", "paper_comparison", "differences_from_paper", "truncation", "contamination"),
     *("searched_settings", "tuned_effects", "tuning_trials"),
 )
 """Whose tables come first."""
-FIGURES = ("axis_response", "ladder", "attention", "curves", "gap_by_budget", "verdicts", "pareto", "best_by_cost")
+FIGURES = (
+    *("axis_response", "ladder", "attention", "curves", "tokens_to_loss", "gap_by_budget", "verdicts", "pareto"),
+    *("best_by_cost", "parallel_coordinates"),
+)
 CLAUSES = (
     *("plateau", "tokens_to_loss", "factors", "main_table", "single_change_effects", "claims", "reference"),
     *("attention", "equal_arms", "without_value", "squad", "failures", "post_hoc_additions"),

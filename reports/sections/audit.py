@@ -1,9 +1,10 @@
-"""Audit of the hurdles: the share of wrong stops, and regret.
+"""Audit of the hurdles: the share of wrong stops, rank correlation of early and final value, and regret.
 
 The final value is the search's first objective, the held-out loss or the score. A stop is wrong if the trial, trained
-to the end of its budget, is better than the median survivor. Trials whose values set a hurdle stop there without a
-decision and have a row of their own. Final values at several seeds are compared after subtracting the baseline's
-deviation at that seed. The 95% interval of the share is Wilson's (1927).
+to the end of its budget, is better than the median survivor. The audited trials are a sample of all trials stopped at
+their hurdle and are weighted accordingly. Trials whose values set a hurdle stop there without a decision and have a
+row of their own. Final values at several seeds are compared after subtracting the baseline's deviation at that seed.
+Intervals: Wilson 1927 for shares, the stratified bootstrap (Efron 1979) for Kendall's rank correlation; 95% both.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +13,7 @@ from statistics import fmean, median
 
 from reports.columns import decimal, number_text
 from reports.grid import Column, shown, words
-from reports.number_format import NOTHING, fixed
+from reports.number_format import NOTHING, UNKNOWN, fixed
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.objectives import Objectives
@@ -27,6 +28,7 @@ from steeplechase.ledger.records import Record, TrialStatus, final_loss_of
 from steeplechase.ledger.selected_settings import score_of
 from steeplechase.ledger.trial_history import TrialHistory
 
+DRAWS, LEAST_FOR_INTERVAL = 1000, 4
 ALL = "all"
 
 
@@ -34,6 +36,8 @@ ALL = "all"
 class Ending:
     """A trial that was trained to the end of its budget; all values are signed so that lower is better."""
 
+    values: tuple[float | None, ...]
+    """Its value at each hurdle that decided on it."""
     final: float
     """Final value minus the baseline's deviation at the same seed; infinite if the trial diverged."""
     measured: float
@@ -63,8 +67,10 @@ def _candidate_trials(results: Results) -> Iterator[TrialHistory]:
 
 def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
     """Yield the name and the ending of every trial that was trained to the end of its budget."""
+    sign = -1.0 if results.experiment.pretraining.hurdle.larger_is_better else 1.0
     added = _added_by_seed(results)
     for history in _candidate_trials(results):
+        values = tuple(None if decision.value is None else sign * decision.value for decision in history.decisions)
         final, stop = None, None
         if history.status is TrialStatus.FINISHED:
             final = _final_value(results, history.records)
@@ -73,7 +79,7 @@ def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
             final = float("inf") if diverged else _final_value(results, history.audit)
         if final is not None:
             less = added.get(history.trial.seed, 0.0)
-            yield history.trial.name, Ending(final - less, final, stop)
+            yield history.trial.name, Ending(values, final - less, final, stop)
 
 
 def _final_value(results: Results, records: Sequence[Record]) -> float | None:
@@ -118,6 +124,10 @@ def _row(name: int | str, stops_here: list[Stop], stops: list[Stop], endings: tu
     wrong = sum(ending.final < median(survivors) for ending in audited) if known else None
     low, high = (None, None) if wrong is None else interval_of_share(wrong, len(audited))
     best = min((ending.final for ending in audited), default=float("inf"))
+    one_row = len(stops_here) == 1 and not (
+        stops_here[0].cause and Stop(stops_here[0].level) in stops
+    )  # one hurdle can have two rows
+    tau, tau_low, tau_high, n = _agreement(stops_here[0].level, stops, endings) if one_row else (None, None, None, 0)
     return {
         "hurdle": name,
         "stopped": sum(stop in stops_here for stop in stops),
@@ -127,6 +137,10 @@ def _row(name: int | str, stops_here: list[Stop], stops: list[Stop], endings: tu
         "low": low,
         "high": high,
         "beat_worst": sum(ending.final < survivors[-1] for ending in audited) if known else None,
+        "correlation": tau,
+        "tau_low": tau_low,
+        "tau_high": tau_high,
+        "n": n,
         "regret": max(0.0, survivors[0] - best) if known else None,
     }
 
@@ -136,18 +150,85 @@ def interval_of_share(hits: int, trials: int) -> tuple[float | None, float | Non
     return wilson(hits, trials) if trials else (None, None)
 
 
+def _agreement(
+    level: int, stops: list[Stop], endings: tuple[Ending, ...]
+) -> tuple[float | None, float | None, float | None, int]:
+    """Return Kendall's tau of the values at a hurdle with the final values, its interval, and the trials."""
+    measured = [
+        (ending, value)
+        for ending in endings
+        if len(ending.values) > level and (value := ending.values[level]) is not None
+    ]
+    audited = [ending.stopped_at.level for ending in endings if ending.stopped_at is not None]
+    levels = [stop.level for stop in stops]
+    weights = [
+        1.0
+        if ending.stopped_at is None
+        else levels.count(ending.stopped_at.level) / audited.count(ending.stopped_at.level)
+        for ending, _ in measured
+    ]
+    pairs = [(value, ending.final) for ending, value in measured]
+    strata = [int(ending.stopped_at is not None) for ending, _ in measured]
+    return (*weighted_tau(pairs, weights, strata), len(measured))
+
+
+def weighted_tau(
+    pairs: Sequence[tuple[float, float]], weights: Sequence[float], strata: Sequence[int]
+) -> tuple[float | None, float | None, float | None]:
+    """Return the weighted share of concordant minus discordant pairs of trials, with its 95% bootstrap interval.
+
+    Tied pairs are left out. None if every pair is tied; no interval below four trials or with a stratum of one.
+    """
+    import numpy as np
+
+    if len(pairs) < 2:
+        return None, None, None
+    values, finals = np.array(pairs).T
+    higher = [
+        (column[:, None] > column).astype(int) - (column[:, None] < column).astype(int) for column in (values, finals)
+    ]
+    agree = (higher[0] * higher[1]).astype(float)
+    random, groups = np.random.default_rng(0), np.array(strata)
+    strata_members = [np.flatnonzero(groups == stratum) for stratum in np.unique(groups)]
+
+    def tau(weight: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> float:
+        untied = weight @ np.abs(agree) @ weight
+        return float(weight @ agree @ weight / untied) if untied else float("nan")
+
+    trial_weights = np.array(weights)
+    estimate = tau(trial_weights)
+    if not np.isfinite(estimate):
+        return None, None, None
+    if (
+        len(pairs) < LEAST_FOR_INTERVAL or min(map(len, strata_members)) < 2
+    ):  # a stratum of one has no spread under the bootstrap
+        return estimate, None, None
+    drawn = []
+    for _ in range(DRAWS):
+        drawn_trials = np.concatenate([random.choice(group, len(group)) for group in strata_members])
+        drawn.append(tau(np.bincount(drawn_trials, minlength=len(pairs)) * trial_weights))
+    low, high = np.nanquantile(drawn, [0.025, 0.975])
+    return estimate, float(low), float(high)
+
+
 def audit_sentence(results: Results) -> str:
     """Return the audit's sentence of the finding; empty without an audited trial."""
     rows = results.once(audit_table).rows
     if not rows:
         return ""
-    total = rows[-1]
+    first, total = rows[0], rows[-1]
     counted = f"The audit trained {total['audited']} of {total['stopped']} stopped trials to the end of their budget"
     if total["wrong"] is None:
         return f"{counted}, but no trial passed all hurdles to compare them with."
     share = " to ".join(fixed(100 * (number(total[bound]) or 0.0), 0) for bound in ("low", "high"))
     wrong_stops = f"{total['wrong']} ended better than the median survivor (95% interval: {share}% of stops wrong)"
-    return f"{counted}: {wrong_stops}; regret {in_units(results, number(total['regret']) or 0.0)}."
+    hurdle = str(first["hurdle"]).partition(",")[0]
+    compared = results.experiment.pretraining.hurdle.compared
+    objective = results.once(Objectives).first
+    final = "score" if objective.name == SCORE else "loss"
+    ranks = f"; rank correlation of the {compared} at hurdle {hurdle} with the final {final} {_tau(first)}"
+    correlation = ranks if first["correlation"] is not None else ""
+    return f"{counted}: {wrong_stops}{correlation}; regret {in_units(results, number(total['regret']) or 0.0)}."
 
 
 def in_units(results: Results, value: float) -> str:
@@ -166,6 +247,13 @@ def _share(row: Row) -> str:
     return NOTHING if row["share"] is None else f"{share} [{low}, {high}]"
 
 
+def _tau(row: Row) -> str:
+    """Return `τ [low, high] (n = 3)`; nothing without a correlation."""
+    tau, low, high = (number_text(row[name], 2) for name in ("correlation", "tau_low", "tau_high"))
+    bounds = UNKNOWN if row["tau_low"] is None else f"{low}, {high}"
+    return NOTHING if row["correlation"] is None else f"{tau} [{bounds}] (n = {row['n']})"
+
+
 SURVIVORS = "better than survivors:"
 
 
@@ -173,7 +261,7 @@ def _columns(results: Results) -> Iterator[Column]:
     yield from (words("hurdle"), Column("stopped"), Column("audited"))
     yield Column("the median", SURVIVORS, read=_count("wrong"))
     yield Column("the worst", SURVIVORS, read=_count("beat_worst"))
-    yield Column("wrong stops [95%]", read=_share)
+    yield from (Column("wrong stops [95%]", read=_share), Column("τ hurdle, final [95%] (n)", read=_tau))
     scored = results.once(Objectives).first.name == SCORE
     yield Column("regret, points" if scored else "regret, nats", read=decimal("regret", 1 if scored else 4))
 

@@ -1,11 +1,19 @@
-"""Tokens and FLOPs to a held-out loss: a table and a clause of the finding."""
+"""Tokens and FLOPs to a held-out loss: a table, a clause of the finding, a figure of ratios by loss."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from reports.figures.figure import ReportFigure
+from reports.figures.matplotlib_style import series_style
+from reports.figures.named_lines import named_panels
+from reports.figures.style import COLOURS, QUIET
 from reports.grid import Cell, Column, shown, words
 from reports.metric_clause import ARMS_NAMED
 from reports.number_format import NOTHING, TWO_SEEDS, UNKNOWN, fixed, p_text, scientific, short
+from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
@@ -13,14 +21,18 @@ from reports.statistics.tokens_to_loss import (
     ArmToLoss,
     Ratio,
     TokensToLoss,
+    arms_at,
     geometric_mean,
+    highest_first_loss,
     tokens_to_loss_of,
 )
 from reports.table import Row, Table
 from steeplechase.analysis.difference import ALPHA
 from steeplechase.configuration.arm import BASELINE
 
-NAME = "tokens_to_loss"
+NAME, BY_LOSS = "tokens_to_loss", "ratios_by_loss"
+LOSSES_SHOWN = 9  # points of a line of the figure
+TICKS = tuple(step * 10.0**power for power in range(-4, 4) for step in (1, 2, 3, 5, 7))
 QUANTITIES = ("tokens", "flops")  # seconds differ between two runs of one table
 
 
@@ -162,8 +174,84 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:ARMS_NAMED])}{more}"
 
 
+class LossRatio(NamedTuple):
+    """An arm's tokens to one loss as a ratio to the baseline's."""
+
+    arm: str
+    loss: float
+    ratio: Ratio
+
+
+def ratios_by_loss(evidence: Evidence) -> tuple[LossRatio, ...] | None:
+    """Return the ratios at losses from the baseline's first evaluation down to the target; None with fewer than two.
+
+    With more arms than a figure has colours, of those with the lowest ratios.
+    """
+    found = evidence.results.once(tokens_to_loss_of)
+    if found is None:
+        return None
+    compared = [arm for arm in found.arms if arm.tokens_ratio is not None and arm.tokens_ratio.low is not None]
+    lowest = sorted(compared, key=lambda arm: arm.tokens_ratio or ())[: len(COLOURS) - 1]
+    names = [arm.arm for arm in compared if arm in lowest]
+    highest = highest_first_loss(evidence.results)
+    losses = [] if highest is None else np.linspace(highest, found.loss, LOSSES_SHOWN).tolist()
+    at_losses = [arms_at(evidence.results, loss) for loss in losses]
+    ratios = [
+        LossRatio(printable(arm.arm), at.loss, arm.tokens_ratio)
+        for at in at_losses
+        if at is not None
+        for arm in at.arms
+        if arm.arm in names and arm.tokens_ratio is not None
+    ]
+    return tuple(ratios) if len({each.loss for each in ratios}) > 1 else None
+
+
+def _figure_rows(ratios: Iterable[LossRatio]) -> Iterator[Row]:
+    for arm, loss, ratio in ratios:
+        yield {"arm": arm, "loss": loss, **ratio._asdict()}
+
+
+def _draw(axes: Any, ratios: Sequence[LossRatio], title: str) -> None:
+    axes.axhline(1, color=QUIET, linewidth=0.9, zorder=0)
+    for position, name in enumerate(_names(ratios), 1):
+        style, line = series_style(position), [each for each in ratios if each.arm == name]
+        axes.plot([each.loss for each in line], [each.ratio.value for each in line], **style)
+        bounded = [each for each in line if each.ratio.low is not None]
+        axes.fill_between(
+            [each.loss for each in bounded],
+            [each.ratio.low for each in bounded],
+            [each.ratio.high for each in bounded],
+            color=style["color"],
+            alpha=0.13,
+            linewidth=0,
+        )
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    ticks = [tick for tick in TICKS if low <= tick <= high]
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.invert_xaxis()
+    axes.set_title(title, fontsize=9.5)
+    axes.set_xlabel("held-out loss (nats)")
+    axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
+
+
+def _names(ratios: Iterable[LossRatio]) -> list[str]:
+    return list(dict.fromkeys(each.arm for each in ratios))
+
+
+TITLE, BAND = "Tokens to a loss, ratio to the baseline", "band: 95% interval"
+FIGURE = ReportFigure(
+    BY_LOSS,
+    lambda _: "Tokens to a held-out loss, as a ratio to the baseline",
+    ratios_by_loss,
+    lambda ratios: Table.of(BY_LOSS, _figure_rows(ratios)),
+    lambda ratios: named_panels([(partial(_draw, ratios=ratios, title=f"{TITLE}; {BAND}"), _names(ratios), 1)]),
+)
+
+
 def _clauses(evidence: Evidence) -> Iterator[str]:
     yield clause_of(evidence.results)
 
 
-SECTION: Section[Evidence] = Section(NAME, _content, clauses=_clauses)
+SECTION: Section[Evidence] = Section(NAME, _content, clauses=_clauses, figure=FIGURE)

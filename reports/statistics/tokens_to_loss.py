@@ -168,3 +168,9 @@ def _logs(values: SeedValues) -> SeedValues:
 def geometric_mean(values: SeedValues) -> float | None:
     """Return the geometric mean over seeds; None without one."""
     return exp(fmean(map(log, values.values()))) if values else None
+
+
+def highest_first_loss(results: Results) -> float | None:
+    """Return the lowest of the first evaluations of the baseline's seeds; above it, not all are seen to cross."""
+    curves = (curve_of_trial(trial) for trial in ended_trials(results, BASELINE))
+    return min((curve[min(curve)] for curve in curves if curve), default=None)

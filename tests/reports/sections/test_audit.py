@@ -2,14 +2,16 @@
 
 import random
 from collections.abc import Callable
+from itertools import combinations
 from statistics import median
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import kendalltau
 
 from reports.report import build
-from reports.sections.audit import audit_sentence, audit_table, interval_of_share
+from reports.sections.audit import audit_sentence, audit_table, interval_of_share, weighted_tau
 from reports.statistics.results import Results, results_of
 from steeplechase.configuration.hurdles.audit import Audit
 from steeplechase.configuration.metrics import primary_metric
@@ -69,6 +71,7 @@ def test_with_crossing_curves_every_audited_stop_is_wrong() -> None:
     table = audit_table(results(raced(crossing, share=0.3)))
     hurdle, whole = table.rows
     assert (hurdle["stopped"], hurdle["audited"], hurdle["wrong"], hurdle["beat_worst"]) == (20, 6, 6, 6)
+    assert hurdle["correlation"] == pytest.approx(-1.0)
     assert hurdle["low"] > 0.6
     assert whole["regret"] > 0.3
     assert "6 ended better than the median survivor" in audit_sentence(results(raced(crossing, share=0.3)))
@@ -76,7 +79,7 @@ def test_with_crossing_curves_every_audited_stop_is_wrong() -> None:
 
 def test_with_a_constant_order_no_stop_is_wrong_and_regret_is_zero() -> None:
     hurdle, whole = audit_table(results(raced(benign, share=0.3))).rows
-    assert (hurdle["wrong"], hurdle["beat_worst"]) == (0, 0)
+    assert (hurdle["wrong"], hurdle["beat_worst"], hurdle["correlation"]) == (0, 0, pytest.approx(1.0))
     assert (whole["share"], whole["regret"]) == (0.0, 0.0)
     assert hurdle["high"] < 0.4
 
@@ -107,6 +110,33 @@ def test_without_an_audit_the_report_does_not_mention_it() -> None:
     )
     assert audit_table(results(silent)).rows == ()
     assert audit_sentence(results(silent)) == ""
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=12))
+def test_unweighted_without_ties_it_is_kendalls_tau(pairs: list[tuple[int, int]]) -> None:
+    text = [(a, b) for a, b in pairs]
+    if all(one[0] != two[0] and one[1] != two[1] for one, two in combinations(text, 2)):
+        values, finals = zip(*text, strict=True)
+        found, low, high = weighted_tau(text, [1.0] * len(text), [0] * len(text))
+        assert found == pytest.approx(kendalltau(values, finals).statistic)
+        assert low is None or low <= high
+
+
+def test_an_audited_trial_is_weighted_by_the_stopped_trials_it_represents() -> None:
+    pairs = [(1.0, 1.0), (2.0, 2.0), (3.0, 0.5)]  # the last one, audited, has the lowest final loss
+    alone, _, _ = weighted_tau(pairs, [1.0, 1.0, 1.0], [-1, -1, 0])
+    for_many, _, _ = weighted_tau(pairs, [1.0, 1.0, 10.0], [-1, -1, 0])
+    assert alone == pytest.approx(-1 / 3)
+    assert for_many == pytest.approx((1 - 20) / 21)
+
+
+def test_one_audited_trial_has_no_interval() -> None:
+    pairs = [(float(position), float(position)) for position in range(6)]
+    assert weighted_tau(pairs, [1.0] * 6, [0] * 5 + [1]) == (pytest.approx(1.0), None, None)
+    found, low, high = weighted_tau([*pairs, (2.5, 0.5)], [1.0] * 7, [0, 0, 0, 1, 1, 1, 1])
+    assert low is not None
+    assert high is not None
+    assert low < found < high
 
 
 def test_wilson_intervals_contain_the_share_and_match_known_values() -> None:

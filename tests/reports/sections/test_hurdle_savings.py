@@ -1,11 +1,32 @@
-"""What the hurdles of a search saved."""
+"""The ancestors of the best candidate of a search by evolution, and what the hurdles of a search saved."""
+
+from dataclasses import replace
 
 from reports.report import build
 from reports.sections.hurdle_savings import savings_table
+from reports.sections.lineage import lineage_table
 from reports.statistics.results import results_of
 from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot
 
 ARMS = {"baseline": {}, "c1": {"layers": "s f g"}, "c2": {"layers": "g f"}, "c3": {"layers": "s g g"}}
+LOSSES = {"baseline": 4.0, "c1": 3.9, "c2": 3.5, "c3": 3.0}
+PARENTS = {"c1": "baseline", "c2": "baseline", "c3": "c1"}
+
+
+def test_the_ancestors_of_the_best_candidate_are_listed_from_the_baseline_on() -> None:
+    trials = [Trial(arm, 1).pretrained(loss) for arm, loss in LOSSES.items()]
+    plain = snapshot(trials, ARMS, resolved=document(design=search_design(), seeds=[1]))
+    evolved = replace(plain, parents=PARENTS)
+    rows = lineage_table(results_of(evolved)).rows
+    assert [(row["generation"], row["arm"], row["parent"]) for row in rows] == [
+        (0, "baseline", None),
+        (1, "c1", "baseline"),
+        (2, "c3", "c1"),
+    ]
+    assert [row["held_out_loss"] for row in rows] == [4.0, 3.9, 3.0]
+    names = {table.name for table in build(evolved).tables}
+    assert "lineage" in names
+    assert "lineage" not in {table.name for table in build(plain).tables}
 
 
 def test_a_hurdle_saves_the_rest_of_the_trainings_that_it_stopped() -> None:

@@ -9,7 +9,7 @@ from scipy import stats
 
 from reports.document import Report
 from reports.report import build
-from tests.factories.reports import TOKENS, Trial, document, snapshot
+from tests.factories.reports import TOKENS, Trial, document, picture, snapshot
 
 ARMS: dict[str, dict[str, Any]] = {"baseline": {}, "fast": {"bottleneck_ratio": 2}, "slow": {"bottleneck_ratio": 4}}
 BASELINE = (4.0, 4.1, 4.2)
@@ -47,13 +47,16 @@ def test_the_default_loss_is_reached_by_every_seed_of_the_baseline() -> None:
 
 
 def test_the_report_says_what_is_reached_and_what_is_not() -> None:
-    """The finding and a column of the results."""
+    """The finding, a column of the results and the figure."""
     report = report_of()
     assert "significantly fewer tokens than the baseline's are needed by fast (ratio 0." in report.finding
     assert "not every seed reaches it in slow (2 of 3)" in report.finding
     (results,) = (grid for grid in report.grids if grid.name == "results")
     (column,) = (n for n, each in enumerate(results.columns) if each.group == "tokens to a loss of 4.200")
     assert results.rows[2][column].text == "not reached in 1 of 3"
+    drawn = picture(report, "ratios_by_loss")
+    assert drawn is not None
+    assert "<svg" in drawn.svg
 
 
 @pytest.mark.parametrize(("loss", "reached", "before_first"), [(3.5, 0, 0), (4.9, 3, 3), (9.0, 3, 3)])

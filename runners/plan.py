@@ -249,7 +249,7 @@ def _reads_for_nothing(experiment: Experiment) -> bool:
 
 
 def _missing_runs(experiment: Experiment, design: Factorial) -> Iterator[str]:
-    from steeplechase.configuration.designs.crossed import (  # numpy, for this design alone
+    from steeplechase.configuration.designs.factorial import (  # numpy, for this design alone
         crossed,
         missing_runs_warning,
     )

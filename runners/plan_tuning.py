@@ -9,7 +9,8 @@ from runners.dag import SharedStages, trial_stages
 from runners.stages.stage import Stage
 from search_space.cost import Convention
 from search_space.overrides import apply
-from steeplechase.configuration.experiment import Experiment, tuning_view
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.final_comparison import tuning_view
 from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.tuning import Point, name_of, points_of

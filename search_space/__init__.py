@@ -1,1 +1,1 @@
-"""The search space: a folder is an axis, a file is an option. Declarations only, no torch."""
+"""The search space: a folder is an axis, a class in it is an option. Declarations only, no torch."""

@@ -16,7 +16,6 @@ from search_space.bottleneck import Ratio, fitted, kept_heads, refusal
 from search_space.convolution import Convolution, NoConvolution
 from search_space.convolution.kernel import WithKernel
 from search_space.cost import MATMUL, Component, Convention, Operations, Role
-from search_space.divisors import largest_divisor, not_dividing
 from search_space.embeddings import EmbeddingSizes, embedding_components
 from search_space.layer_lists import BLOCKS_AT_MOST, folded
 from search_space.layer_program import LayerProgram
@@ -25,7 +24,7 @@ from search_space.normalisation import Normalisation, PostNorm
 from search_space.position import LearnedPositions, Position
 from search_space.program_parser import parse_program
 from search_space.reading_rules import reading_violations
-from search_space.shape import AttentionShape
+from search_space.shape import AttentionShape, largest_divisor, not_dividing
 from search_space.stack import Block, Sharing, blocks, components, convolutions, shared_violations, sublayer_mistakes
 from search_space.sublayer.operation_chain import InvalidChain
 from search_space.sublayer.own_convolution import window_mistake

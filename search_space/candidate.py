@@ -10,7 +10,7 @@ from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.fine_tuning import FineTuningChanges
 from search_space.module_architecture import ModuleArchitecture
 from search_space.objective import Objective, PretrainingObjective
-from search_space.objective.replaced_token_detection import ReplacedTokenDetection
+from search_space.objective.replaced_tokens import ReplacedTokenDetection
 from search_space.packing import packings
 from search_space.recipe import Recipe
 from steeplechase.foundation.errors import Violation

@@ -11,7 +11,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from search_space.bottleneck import fitted, kept_heads
-from search_space.divisors import largest_divisor
+from search_space.shape import largest_divisor
 
 Setting = int | float | str
 

@@ -7,7 +7,7 @@ A memory of earlier segments (Transformer-XL, arXiv 1901.02860) and a query stre
 from collections.abc import Iterable, Iterator
 
 from search_space.layer_program import Item, Sublayer, SublayerKind
-from search_space.normalisation import NormalisationOption
+from search_space.normalisation.option import NormalisationOption
 from search_space.stack import Block, self_attentions
 from search_space.sublayer import sublayers_by_letter
 from search_space.sublayer.sublayer import StackSizes

@@ -12,7 +12,7 @@ from search_space.convolution import Convolution
 from search_space.cost import Component, Operations, Role
 from search_space.layer_program import Chain, Item, LayerProgram, Parallel
 from search_space.norm import Norm, norm_parameters, saved_by_norm
-from search_space.normalisation import NormalisationOption
+from search_space.normalisation.option import NormalisationOption
 from search_space.shape import AttentionShape
 from search_space.sublayer import sublayers_by_letter
 from search_space.sublayer.attention import SelfAttention

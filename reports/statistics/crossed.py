@@ -11,7 +11,7 @@ from steeplechase.analysis.contrasts import CrossedDesign, Levels
 from steeplechase.analysis.shapley import Coalition, all_orders
 from steeplechase.configuration.designs import Factorial
 from steeplechase.configuration.designs.components import ComponentDesign
-from steeplechase.configuration.designs.crossed import crossed, level_texts, missing_runs_warning
+from steeplechase.configuration.designs.factorial import crossed, level_texts, missing_runs_warning
 from steeplechase.configuration.designs.point import label
 from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.ledger.records import ArmRow

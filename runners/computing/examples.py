@@ -20,8 +20,12 @@ from steeplechase.tasks.labelled.words import encode_words, save_words
 from steeplechase.tasks.own_tasks.split import repeated_in_train
 from steeplechase.tasks.references.bag_of_words import bag_of_words_scores, learned_from
 from steeplechase.tasks.references.extractive import Asked, extractive_scores, visible
-from steeplechase.tasks.references.most_frequent import majority_score, most_frequent_tag_scores
-from steeplechase.tasks.references.texts import lead_scores, round_trip_scores
+from steeplechase.tasks.references.most_frequent import (
+    lead_scores,
+    majority_score,
+    most_frequent_tag_scores,
+    round_trip_scores,
+)
 from steeplechase.tasks.references.trigrams import ngram_scores
 from steeplechase.tasks.squad.official_metrics import squad_scores
 from steeplechase.tasks.squad.prepare import DEV, Amounts, prepare

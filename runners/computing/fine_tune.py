@@ -34,8 +34,7 @@ from steeplechase.ledger.result_files import CHECKPOINT, example_scores_file, ot
 from steeplechase.models.cast_weights import weights_cast
 from steeplechase.models.devices import on_device, open_device
 from steeplechase.models.downstream_model import FineTuned, build_fine_tuned
-from steeplechase.models.heads.span import SpanHead
-from steeplechase.models.heads.tags import NO_TAG
+from steeplechase.models.heads.classification import NO_TAG, SpanHead
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.language_model_loss import WithLanguageModel
 from steeplechase.models.lstm_features import FeatureReader, build_feature_model

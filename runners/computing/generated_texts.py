@@ -27,7 +27,7 @@ from runners.training.sequence_to_sequence import (
 from runners.training.text_writer import TextWriter, source_tensors
 from search_space.architecture import Architecture
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
-from steeplechase.configuration.text_generation import SourceEncoder
+from steeplechase.configuration.fine_tuning import SourceEncoder
 from steeplechase.foundation.randomness import stream, stream_seed
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import write_example_values
@@ -40,10 +40,9 @@ from steeplechase.ledger.result_files import (
 )
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.devices import open_device
-from steeplechase.models.encoder_decoder import EncoderDecoder
+from steeplechase.models.encoder_decoder import EncoderDecoder, add_source_encoder, first_stage_parameters
 from steeplechase.models.generation.search import Hypothesis, SearchSettings, beam_search, greedy_search
 from steeplechase.models.initialisation import initialise
-from steeplechase.models.source_encoder import add_source_encoder, first_stage_parameters
 from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs, load_text_pairs
 from steeplechase.tasks.text_metrics.exact_match import NAME, matches
 from steeplechase.tasks.tokenizer import SETTINGS_FILE, Tokenizer, load_tokenizer

@@ -11,7 +11,7 @@ from search_space.candidate import BACKWARD_AND_FORWARD
 from search_space.cost import MATMUL
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import update_flops
-from steeplechase.configuration.text_generation import SourceEncoder
+from steeplechase.configuration.fine_tuning import SourceEncoder
 from steeplechase.tasks.labelled.task import DownstreamTask
 
 

@@ -17,7 +17,8 @@ from runners.stage_labels import pretrain_labels
 from search_space.candidate import Candidate
 from search_space.module_architecture import ModuleArchitecture
 from search_space.module_factories import refusal
-from steeplechase.configuration.experiment import Experiment, tuning_view
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.final_comparison import tuning_view
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from steeplechase.configuration.plugin_folders import are_loaded

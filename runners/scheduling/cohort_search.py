@@ -8,8 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from steeplechase.configuration.hurdles import HurdleRule
-from steeplechase.configuration.hurdles.decision import HurdleDecision
-from steeplechase.configuration.hurdles.population import Population, State, TrialView
+from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, TrialView
 
 
 class CohortSearch:

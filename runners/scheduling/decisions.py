@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from runners.scheduling.trial import Trial
-from steeplechase.configuration.hurdles.decision import HurdleDecision
+from steeplechase.configuration.hurdles.population import HurdleDecision
 from steeplechase.configuration.pretraining import Pretraining
 from steeplechase.ledger.records import Decision
 

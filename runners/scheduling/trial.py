@@ -6,8 +6,7 @@ from functools import cached_property
 
 from runners.stages.stage import Stage
 from runners.work_queue import StageTask
-from steeplechase.configuration.hurdles.decision import HurdleDecision
-from steeplechase.configuration.hurdles.population import State, TrialView
+from steeplechase.configuration.hurdles.population import HurdleDecision, State, TrialView
 from steeplechase.ledger.records import Record, Status, TrialRow, TrialStatus, final_loss_of, primary_score
 from steeplechase.ledger.selected_settings import trial_status
 

@@ -10,7 +10,8 @@ from runners.stage_labels import fine_tune_labels, pretrain_labels
 from search_space.overrides import apply, difference
 from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.designs.point import level
-from steeplechase.configuration.experiment import Experiment, tuning_view
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.final_comparison import tuning_view
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.configuration.tuning import AT, Point, change_size, name_of, points_of, value_at
 from steeplechase.foundation.schema import JsonValue

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 from runners.stages.stage import Stage, StageDeclaration
 from runners.task_sources import limited, task_source
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning import TextGeneration
 from steeplechase.configuration.fine_tuning_runs import settings_of
-from steeplechase.configuration.text_generation import TextGeneration
 from steeplechase.foundation.errors import ConflictError, DataError
 from steeplechase.foundation.randomness import stream
 from steeplechase.foundation.schema import Count, JsonValue

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from runners.training.mimicking import Tokens, Word, WordSource
     from steeplechase.models.encoder import Encoder
     from steeplechase.models.rare_words import RareWordModel
-    from steeplechase.tasks.rare_words.ngrams import NgramTable
+    from steeplechase.tasks.rare_words.contexts import NgramTable
 
 
 class TextRead(NamedTuple):
@@ -75,7 +75,7 @@ class MimickingStage(StageDeclaration):
     ) -> tuple[RareWordModel, WordSource, dict[str, JsonValue]]:
         """Return a model that was trained on the words, what its batches are made of, and the errors of training."""
         from runners.training.mimicking import WordSource, mimicking_model, train_to_mimic
-        from steeplechase.tasks.rare_words.ngrams import NgramTable
+        from steeplechase.tasks.rare_words.contexts import NgramTable
 
         ngrams = NgramTable.of([word.text for word in taught], self.settings)
         source = WordSource(read.tokens, read.tokenizer, ngrams, self.settings)

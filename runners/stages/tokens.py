@@ -82,7 +82,7 @@ class TokensStage(StageDeclaration):
 
         Return the token counts and the unigram entropy of the validation split.
         """
-        from steeplechase.tasks.lexicon.token_senses import token_senses, write_token_senses
+        from steeplechase.tasks.lexicon.supersenses import token_senses, write_token_senses
         from steeplechase.tasks.sentence_starts import sentence_file, write_sentence_starts
         from steeplechase.tasks.tokens import read_tokens, unigram_entropy, write_tokens
 

@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from runners.training.text_writer import Rows, TextWriter, source_tensors
+from steeplechase.models.attention_context import DecodingContext
 from steeplechase.models.decoder_loss import target_loss
-from steeplechase.models.decoding_context import DecodingContext
 from steeplechase.models.encoder_decoder import EncoderDecoder
 from steeplechase.models.generation.decoding import Decoding, target_decoding
 from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs

@@ -20,8 +20,7 @@ from steeplechase.foundation.randomness import stream, stream_seed
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.rare_words import COMBINATION, CONTEXT, FORM, RareWordModel, WordBatch
-from steeplechase.tasks.rare_words.contexts import contexts_at, occurrences
-from steeplechase.tasks.rare_words.ngrams import NgramTable
+from steeplechase.tasks.rare_words.contexts import NgramTable, contexts_at, occurrences
 from steeplechase.tasks.tokenizer import Tokenizer
 from steeplechase.tasks.tokenizer.word_boundaries import boundaries_of
 

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from runners.training.optimisers import build_optimiser
 from runners.training.optimisers.parameter_groups import set_rate
-from search_space.optimiser import OptimiserOption
+from search_space.optimiser.option import OptimiserOption
 from search_space.recipe import Recipe
-from search_space.schedule import ScheduleOption
+from search_space.schedule.option import ScheduleOption
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import OpenOption
 from steeplechase.models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json

@@ -1,16 +1,74 @@
 """Masked language modelling: predict the masked tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from search_space.architecture import Architecture
 from search_space.cost import Component
-from search_space.objective.masking import Masking
+from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.output_layer import OutputLayer, Transformed
 from search_space.packing import ContinuedPairs, PackingOption
+from search_space.selection import Selection, SingleToken
 from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import VARIANT_KEY, Count, Share
+
+
+class Masking(PretrainingObjective):
+    """A share of the tokens is predicted; most of them are replaced by [MASK].
+
+    Shared by the objectives that mask tokens. Tokens are drawn without replacement (ELECTRA's release draws with
+    replacement, which leaves about 13.8% of a sequence of 128). Special tokens and padding are never drawn.
+    """
+
+    mask_rate: float = Field(default=0.15, gt=0, lt=1)
+    """Share of the tokens that is predicted. Default: BERT and ELECTRA-Small."""
+    mask_token_share: Share = 0.85
+    """Share of the predicted positions replaced by [MASK]; the rest keep their token. Default: ELECTRA."""
+    random_token_share: Share = 0.0
+    """Share of the predicted positions replaced by a random token. BERT: 0.1, with 0.8 replaced by [MASK]."""
+    selection: Selection = Field(default_factory=SingleToken)
+    """Which tokens are predicted: single tokens, whole words, n-grams or spans."""
+    replaced_together: Literal["token", "span"] = "token"
+    """Whether each token or each selected span has its own choice of [MASK], random tokens or its own tokens. BERT:
+    token; SpanBERT: span."""
+    static_masks: Count | None = None
+    """The number of different masks of a sequence, repeated in the order of its epochs (BERT: 10); by default a
+    sequence has a new mask at every visit (dynamic masking, RoBERTa, arXiv 1907.11692, section 4.1)."""
+
+    @property
+    def description(self) -> str:
+        """The name and the share of predicted tokens."""
+        predicted = f"{self.name}, {self.mask_rate:.0%} of the tokens predicted"
+        if self.selection != SingleToken():
+            predicted += f", selected by {self.selection.kind.replace('_', ' ')}"
+        if self.static_masks is not None:
+            predicted += f", {self.static_masks} masks for each sequence"
+        return f"{predicted}{self.packing_text}"
+
+    @property
+    def masking_fields(self) -> dict[str, Any]:
+        """The fields that decide the masks of an evaluation set, which has one mask for each sequence."""
+        return {
+            name: getattr(self, name)
+            for name in Masking.model_fields
+            if name not in (VARIANT_KEY, "static_masks", "packing")
+        }
+
+    def predictions(self, length: int) -> int:
+        """Return the maximum number of predicted positions: those of the masked tokens."""
+        return self.masked_tokens(length)
+
+    def masked_tokens(self, length: int) -> int:
+        """Return the maximum number of selected tokens: 19 of 128 at 15%; never [CLS] or the last [SEP]."""
+        return max(1, min(length - 2, self.selection.budget(self.mask_rate, length)))
+
+    def violations(self) -> Iterator[Violation]:
+        """Yield every rule that the values break together."""
+        if self.mask_token_share + self.random_token_share > 1:
+            total = f"mask_token_share {self.mask_token_share} + random_token_share {self.random_token_share}"
+            yield Violation(("random_token_share",), f"{total} is more than 1; the two are parts of one whole")
 
 
 class MaskedLanguageModel(Masking):

@@ -13,7 +13,7 @@ from search_space.architecture import Architecture
 from search_space.cost import Component
 from search_space.layer_program import Parallel
 from search_space.objective.masked_language_model import WithMaskedReference
-from search_space.output_layer.transformed import vocabulary_head
+from search_space.output_layer import vocabulary_head
 from search_space.packing import PackingOption
 from search_space.reading_rules import reads_by_attention_alone
 from search_space.visibility import Visibility

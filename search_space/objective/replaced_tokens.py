@@ -10,7 +10,7 @@ from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
 from search_space.objective.generator_training import GeneratorTraining, Joint
 from search_space.objective.masked_language_model import WithMaskedReference
-from search_space.output_layer.transformed import vocabulary_head
+from search_space.output_layer import vocabulary_head
 from search_space.shape import linear_parameters
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import Count, PositiveNumber
@@ -143,3 +143,90 @@ def discriminator_head(architecture: Architecture) -> Component:
     parameters = linear_parameters(width, width) + linear_parameters(width, 1)
     operations = linear(width, width) + Operations(gelus=width, multiply_adds=width)
     return Component(Role.DISCRIMINATOR, architecture.attention_shape, parameters, operations)
+
+
+class ReplacedTokenDetection(ReplacedTokens):
+    """A generator samples tokens at the masked positions; the discriminator classifies every token.
+
+    Clark et al. 2020, arXiv 2003.10555.
+    """
+
+    kind: Literal["replaced_token_detection"] = "replaced_token_detection"
+    """Chooses replaced token detection, with a generator beside the encoder."""
+
+
+class Electra15Percent(ReplacedTokens):
+    """A generator samples tokens at the masked positions; the discriminator classifies these tokens and no others.
+
+    Its held-out loss is of the masked tokens too, so it is not comparable with that of replaced token detection.
+
+    ELECTRA 15%: Clark et al. 2020, arXiv 2003.10555, section 3.4.
+    """
+
+    kind: Literal["electra_15_percent"] = "electra_15_percent"
+    """Chooses replaced token detection at the masked tokens alone."""
+
+
+class ReplaceMaskedLanguageModel(ReplacedTokens):
+    """Masked language modelling with a generator's samples in place of [MASK]; original tokens are predicted there.
+
+    The weight of the discriminator is that of the encoder's own loss. The held-out loss is measured on inputs that
+    the reference generator corrupted, so it is not comparable with that of masked language modelling.
+
+    Replace MLM: Clark et al. 2020, arXiv 2003.10555, section 3.4.
+    """
+
+    kind: Literal["replace_masked_language_model"] = "replace_masked_language_model"
+    """Chooses masked language modelling on the samples of a generator."""
+    discriminator_weight: PositiveNumber = 1.0
+    """Weight of the encoder's own loss in the sum of both losses."""
+
+    @property
+    def has_discriminator(self) -> bool:
+        """No: the encoder predicts tokens."""
+        return False
+
+    def added_parts(
+        self, architecture: Architecture, generator: Architecture | None, length: int
+    ) -> tuple[Component, ...]:
+        """Return the vocabulary head, the generator and its head."""
+        return vocabulary_head(architecture), *self.generator_parts(generator, length)
+
+
+class AllTokensMaskedLanguageModel(ReplacedTokens):
+    """Cross-entropy of the original token at every position, as a mixture of the input token and a softmax.
+
+    A sigmoid gives the probability of the input token (copy mechanism). The weight of the discriminator is that of
+    the encoder's own loss. The held-out loss is that of `replace_masked_language_model`: the mixture's loss at the
+    tokens that the reference generator sampled.
+
+    All-Tokens MLM: Clark et al. 2020, arXiv 2003.10555, section 3.4.
+    """
+
+    kind: Literal["all_tokens_masked_language_model"] = "all_tokens_masked_language_model"
+    """Chooses masked language modelling over all tokens, on the samples of a generator."""
+    discriminator_weight: PositiveNumber = 1.0
+    """Weight of the encoder's own loss in the sum of both losses."""
+
+    @property
+    def has_discriminator(self) -> bool:
+        """No: the encoder predicts tokens."""
+        return False
+
+    @property
+    def evaluation(self) -> str:
+        """That of Replace MLM, whose predictions are part of these."""
+        return "replace_masked_language_model"
+
+    def added_parts(
+        self, architecture: Architecture, generator: Architecture | None, length: int
+    ) -> tuple[Component, ...]:
+        """Return the vocabulary head and the copy head, both at every token, the generator and its head."""
+        words = vocabulary_head(architecture, applied_to="token")
+        return words, copy_head(architecture), *self.generator_parts(generator, length)
+
+
+def copy_head(architecture: Architecture) -> Component:
+    """Return a map to one logit with its sigmoid; as for the discriminator's, no operation counts for its bias."""
+    operations = Operations(multiply_adds=architecture.width, sigmoids=1)
+    return Component(Role.COPY, architecture.attention_shape, linear_parameters(architecture.width, 1), operations)

@@ -1,7 +1,7 @@
 """Shared by the objectives that classify the relation of two segments beside masked language modelling."""
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -63,3 +63,42 @@ def segment_pair_head(architecture: Architecture, classes: int) -> Component:
     parameters = linear_parameters(width, width) + linear_parameters(width, classes)
     once = linear(width, width) + linear(width, classes) + Operations(sigmoids=width, softmaxed=classes)
     return Component(Role.SEGMENT_PAIR, architecture.attention_shape, parameters, once, applied_to="sequence")
+
+
+class NextSentencePrediction(SegmentPair):
+    """Whether B continues A, or is a random segment of another document; half of the pairs each.
+
+    Devlin et al. 2018 (BERT), arXiv 1810.04805, section 3.1.
+    """
+
+    relations: ClassVar[tuple[str, ...]] = ("next", "random")
+    fewest_sentences: ClassVar[int] = 1
+
+    kind: Literal["next_sentence_prediction"] = "next_sentence_prediction"
+    """Chooses next sentence prediction beside masked language modelling."""
+
+
+class SentenceOrderPrediction(SegmentPair):
+    """Whether B continues A or A continues B; half of the pairs each.
+
+    Lan et al. 2019 (ALBERT), arXiv 1909.11942, section 3.1.
+    """
+
+    relations: ClassVar[tuple[str, ...]] = ("next", "previous")
+    fewest_sentences: ClassVar[int] = 2
+
+    kind: Literal["sentence_order_prediction"] = "sentence_order_prediction"
+    """Chooses sentence order prediction beside masked language modelling."""
+
+
+class SentenceStructure(SegmentPair):
+    """Whether B continues A, A continues B, or B is of another document; a third of the pairs each.
+
+    Wang et al. 2019 (StructBERT), arXiv 1908.04577, section 2.2.
+    """
+
+    relations: ClassVar[tuple[str, ...]] = ("next", "previous", "random")
+    fewest_sentences: ClassVar[int] = 2
+
+    kind: Literal["sentence_structure"] = "sentence_structure"
+    """Chooses the sentence structural objective beside masked language modelling."""

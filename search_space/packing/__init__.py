@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from search_space.packing.consecutive import Consecutive
 from search_space.packing.continued_pairs import ContinuedPairs
-from search_space.packing.doc_sentences import DocSentences
-from search_space.packing.full_sentences import FullSentences
 from search_space.packing.mentions import Mentions
 from search_space.packing.option import PackingOption
 from search_space.packing.segment_pair import SegmentPairs
 from search_space.packing.sentence_pair import SentencePairs
-from search_space.packing.stream import Stream
+from search_space.packing.stream import Consecutive, Stream
+from search_space.packing.whole_sentences import DocSentences, FullSentences
 from steeplechase.foundation.schema import OPTION, options_of
 
 Packing = Annotated[PackingOption, OPTION]

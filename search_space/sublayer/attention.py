@@ -8,11 +8,10 @@ from search_space.bottleneck import canonical_ratio, kept_heads, refusal
 from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithValue
 from search_space.cost import Component, Operations, Role, linear
-from search_space.divisors import near
 from search_space.layer_program import Setting, SublayerKind
 from search_space.norm import Norm, norm_parameters, saved_by_norm
 from search_space.position.option import PositionOption, ScoreSizes
-from search_space.shape import AttentionShape, linear_parameters
+from search_space.shape import AttentionShape, linear_parameters, near
 from search_space.sublayer.own_convolution import own_convolution
 from search_space.sublayer.sublayer import (
     HEAD_SETTINGS,

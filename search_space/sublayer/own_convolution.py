@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from search_space.convolution import Convolution, ConvolutionOption
+from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
+from search_space.convolution.option import ConvolutionOption
 from search_space.layer_program import Setting
 from search_space.sublayer.sublayer import InvalidSetting, StackSizes, refuse_unknown
 from search_space.visibility import VISIBLE_SIDE, WINDOWS, Visibility

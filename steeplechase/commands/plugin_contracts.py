@@ -14,28 +14,27 @@ from typing import Any
 
 from runners.search.structure_contracts import structure_contracts
 from runners.training.recipe_contracts import recipe_contracts
-from search_space.convolution import ConvolutionOption
+from search_space.convolution.option import ConvolutionOption
 from search_space.module_architecture import ModuleArchitecture
-from search_space.optimiser import OptimiserOption
-from search_space.schedule import ScheduleOption
+from search_space.optimiser.option import OptimiserOption
+from search_space.schedule.option import ScheduleOption
 from search_space.structure import StructureOption
 from search_space.sublayer import lettered_sublayer
 from search_space.sublayer.sublayer import LetteredSublayer
 from steeplechase.commands.arguments import choose
-from steeplechase.configuration.plugin_declarations import DOWNSTREAM, SUBLAYERS
+from steeplechase.configuration.plugin_declarations import DOWNSTREAM, SUBLAYERS, option_in
 from steeplechase.configuration.plugins import Plugin, load_plugin
 from steeplechase.configuration.yaml import read_file, scales
 from steeplechase.foundation.child_process import private_output
 from steeplechase.foundation.errors import UserError
 from steeplechase.foundation.plugin_layout import place_of
-from steeplechase.foundation.schema import OpenOption, axis_of, open_axes, option_in
+from steeplechase.foundation.schema import OpenOption, axis_of, open_axes
 from steeplechase.models.contract import Outcome
 from steeplechase.models.module_contracts import module_outcomes
 from steeplechase.models.option_contracts import contracts_of
 from steeplechase.tasks.contracts.candidates import candidate_contracts
 from steeplechase.tasks.contracts.corpora import corpus_contracts
-from steeplechase.tasks.contracts.own_measurements import own_measurement_contracts
-from steeplechase.tasks.contracts.own_metrics import own_metric_contracts
+from steeplechase.tasks.contracts.own_functions import own_measurement_contracts, own_metric_contracts
 from steeplechase.tasks.contracts.small_candidates import PLACED
 from steeplechase.tasks.contracts.sublayers import sublayer_contracts
 from steeplechase.tasks.contracts.tasks import documentation, first_documents, task_contracts

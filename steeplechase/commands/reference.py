@@ -136,13 +136,13 @@ def _declaration(section: Section) -> str:
 
 
 def _described(section: Section) -> str:
-    """Return the docstring of an option's own file, which names its source; else that of the declaration."""
-    own = _first_paragraph(inspect.getdoc(section.model))
+    """Return the docstring of an option's own file, or of its class in a shared one: each names its source."""
+    own = inspect.getdoc(section.model)
     module = sys.modules[section.model.__module__]
     options = [each for each in vars(module).values() if _is_option_of(each, section.model.__module__)]
-    if section.kind is None or options != [section.model]:
-        return own
-    return _first_paragraph(module.__doc__)
+    if section.kind is None:
+        return _first_paragraph(own)
+    return _first_paragraph(module.__doc__) if options == [section.model] else " ".join((own or "").split())
 
 
 def _is_option_of(value: object, module: str) -> bool:
@@ -161,7 +161,7 @@ def _tasks() -> str:
     rows = []
     for name in task_names():
         task = find_task(name)
-        about = _first_paragraph(sys.modules[f"steeplechase.tasks.downstream.{name}"].__doc__)
+        about = task.about or _first_paragraph(sys.modules[f"steeplechase.tasks.downstream.{name}"].__doc__)
         rows.append((f"`{name}`", ", ".join(task.metrics), about.replace("|", "\\|")))
     headings = ("task", "metrics, the first in the score", "what it asks, and its source")
     own = "Values of `fine_tuning.tasks`; tasks of your own are declared in `fine_tuning.own_tasks`."

@@ -12,7 +12,7 @@ from steeplechase.commands.arguments import ResultsFolder
 from steeplechase.commands.output import tell
 from steeplechase.foundation.atomic_files import disk_refusals, refuse_existing, write_whole
 from steeplechase.ledger.submission import submission as files_of
-from steeplechase.tasks.glue.submission import FILES
+from steeplechase.tasks.glue.scores import FILES
 
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest date of the format: equal predictions give equal bytes
 

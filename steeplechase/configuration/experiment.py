@@ -19,7 +19,6 @@ from steeplechase.configuration.claims import DeclaredClaim
 from steeplechase.configuration.data import Data
 from steeplechase.configuration.designs import Design, OneDesign, Search
 from steeplechase.configuration.fine_tuning import FineTuning
-from steeplechase.configuration.hurdles import Finite
 from steeplechase.configuration.latency import of_former_layout
 from steeplechase.configuration.matched_budget import Match, add_matched_arms
 from steeplechase.configuration.measurements import Measures
@@ -286,26 +285,3 @@ def searched_objectives(experiment: Experiment) -> Iterator[Objective]:
         for values in product(*axes.values()) if axes else ():
             with suppress(InvalidOverride):  # the design's own violations say why
                 yield apply(experiment.baseline, dict(zip(axes, values, strict=True))).objective
-
-
-def tuning_view(experiment: Experiment) -> Experiment:
-    """Return the experiment of the tuning trials; the given experiment must have `tune`."""
-    tune = experiment.tune
-    assert tune is not None
-    tokens = tune.tokens or experiment.pretraining.tokens
-    settings = {
-        "tokens": tokens,
-        "checkpoints": tuple(each for each in experiment.pretraining.checkpoints if each < tokens),
-        "seeds": tune.seeds,
-        "hurdle": Finite(),
-        "audit": None,
-    }
-    tasks = experiment.fine_tuning.tasks if tune.metric == "score" else ()
-    return experiment.model_copy(
-        update={
-            "pretraining": experiment.pretraining.model_copy(update=settings),
-            "fine_tuning": experiment.fine_tuning.model_copy(update={"tasks": tasks}),
-            "measure": Measures(),
-            "tune": None,
-        }
-    )

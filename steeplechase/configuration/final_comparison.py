@@ -1,4 +1,4 @@
-"""The comparison at the end of a search: its finalists and the ablation of the winner, as an experiment of arms.
+"""Experiments within one: the tuning of its recipes, and the comparison of finalists at the end of a search.
 
 The finalists are listed; the components of the ablation are the winner's changes, one per axis.
 """
@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from search_space.overrides import absolute_path
 from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.designs import Coalitions, LeaveOneOut, ListDesign, OneDesign
-from steeplechase.configuration.designs.finalists import Ablation
-from steeplechase.configuration.designs.search import MEASURED, Search
-from steeplechase.configuration.experiment import Experiment, tuning_view
-from steeplechase.configuration.hurdles.rungs import Rungs
+from steeplechase.configuration.designs.search import MEASURED, Ablation, Search
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.hurdles.rungs import Finite, Rungs
+from steeplechase.configuration.measurements import Measures
 from steeplechase.foundation.schema import JsonValue
 
 FINAL = "@final"
@@ -95,3 +95,26 @@ def components_of(changes: Changes) -> dict[str, dict[str, JsonValue]]:
         name = fields[0] if part in OWN_FIELDS and fields else part
         components.setdefault(name, {})[path] = value
     return components
+
+
+def tuning_view(experiment: Experiment) -> Experiment:
+    """Return the experiment of the tuning trials; the given experiment must have `tune`."""
+    tune = experiment.tune
+    assert tune is not None
+    tokens = tune.tokens or experiment.pretraining.tokens
+    settings = {
+        "tokens": tokens,
+        "checkpoints": tuple(each for each in experiment.pretraining.checkpoints if each < tokens),
+        "seeds": tune.seeds,
+        "hurdle": Finite(),
+        "audit": None,
+    }
+    tasks = experiment.fine_tuning.tasks if tune.metric == "score" else ()
+    return experiment.model_copy(
+        update={
+            "pretraining": experiment.pretraining.model_copy(update=settings),
+            "fine_tuning": experiment.fine_tuning.model_copy(update={"tasks": tasks}),
+            "measure": Measures(),
+            "tune": None,
+        }
+    )

@@ -9,11 +9,13 @@ from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Literal, get_args, get_origin
 
 from search_space.sublayer import lettered_sublayer, sublayers_by_letter
 from steeplechase.foundation.atomic_files import read_regular
 from steeplechase.foundation.plugin_layout import place_of
-from steeplechase.foundation.schema import OpenOption, axis_of, option_in
+from steeplechase.foundation.schema import VARIANT_KEY, OpenOption, axis_of, kind_of, options_defined, options_of
+from steeplechase.tasks.downstream import PUBLISHED
 
 DECLARED = ("search_space", "steeplechase.tasks.downstream", "steeplechase.tasks.corpora")
 """Packages that are imported with the experiment; the others need torch and are imported by the stages."""
@@ -40,7 +42,9 @@ def declaration_mistakes(module: str, folder: Path, files: Mapping[str, Path]) -
         yield from _option_mistakes(imported, axis, folder, files)
     if package == SUBLAYERS:
         yield from _sublayer_mistakes(imported, folder, files)
-    if package == DOWNSTREAM and getattr(getattr(imported, "TASK", None), "name", None) != name:
+    if package == DOWNSTREAM and name in PUBLISHED:
+        yield f"{path}: the name of a built-in task; choose another"
+    elif package == DOWNSTREAM and getattr(getattr(imported, "TASK", None), "name", None) != name:
         yield f"{path}: no task; TASK named {name!r} is needed, or a file name that begins with an underscore"
 
 
@@ -59,8 +63,43 @@ def _option_mistakes(
     except ValueError as error:
         yield f"{files[module.__name__]}: {error}"
         return
-    if option is not None and axis.modules:
+    if option is None:
+        return
+    if _is_built_in(kind_of(option), option, axis):
+        yield f"{files[module.__name__]}: the name of a built-in option; choose another"
+    if axis.modules:
         yield from _without_module(module, axis.modules, folder, files)
+
+
+def option_in(module: ModuleType, axis: type[OpenOption]) -> type[OpenOption] | None:
+    """Return the option that a file defines, None for a file that holds what options share. Raises ValueError."""
+    defined = [
+        each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__
+    ]
+    nameless = [each for each in defined if issubclass(each, axis) and not kind_of(each) and _names_kind(each)]
+    if nameless:
+        (kind,) = get_args(nameless[0].model_fields[VARIANT_KEY].annotation)[:1]
+        raise ValueError(f'{nameless[0].__name__}: kind has no default; write kind: Literal["{kind}"] = "{kind}"')
+    found = options_defined(module, axis)
+    if not found:
+        return None
+    name = module.__name__.rpartition(".")[2]
+    if len(found) > 1:
+        raise ValueError(f"{', '.join(each.__name__ for each in found)}: a file defines one option")
+    if kind_of(found[0]) != name:
+        raise ValueError(f"{found[0].__name__}: its kind is {kind_of(found[0])!r}; the file is named {name}")
+    return found[0]
+
+
+def _is_built_in(kind: str, option: type[OpenOption], axis: type[OpenOption]) -> bool:
+    try:
+        return any(kind_of(each) == kind for each in options_of(axis) if each is not option)
+    except Exception:  # another file of the plugin, which has a line of its own
+        return False
+
+
+def _names_kind(option: type[OpenOption]) -> bool:
+    return get_origin(option.model_fields[VARIANT_KEY].annotation) is Literal
 
 
 def _sublayer_mistakes(module: ModuleType, folder: Path, files: Mapping[str, Path]) -> Iterator[str]:

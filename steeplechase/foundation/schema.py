@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from types import ModuleType, UnionType
-from typing import Annotated, Any, ClassVar, Literal, ParamSpec, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Any, ClassVar, ParamSpec, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -76,14 +76,14 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"), After
 
 
 class OpenOption(Schema):
-    """Base class of the options of an axis that is open: its options are the files of `package`, found when needed.
+    """Base class of the options of an axis that is open: its options are those that `package` has when needed.
 
-    A subclass of an axis names the package. Each file that defines an option is named as the option's `kind`; files
-    without one hold what options share. A folder that extends the package's `__path__` adds its options.
+    A subclass of an axis names the package. A folder that extends the package's `__path__` adds its options, each in
+    a file that is named as the option's `kind`.
     """
 
     package: ClassVar[str]
-    """The package whose files are the options of this axis."""
+    """The package whose files have the options of this axis."""
     modules: ClassVar[str] = ""
     """The package whose files of the same names build the options; empty if options need no building."""
     examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({},)
@@ -129,28 +129,22 @@ def options_of(union: Any) -> tuple[Any, ...]:
     return with_stand_ins(union, _options_in(union, tuple(package.__path__)))
 
 
-def option_in(module: ModuleType, axis: type[OpenOption]) -> type[OpenOption] | None:
-    """Return the option that a file defines, None for a file that holds what options share. Raises ValueError."""
-    defined = [
+def options_defined(module: ModuleType, axis: type[OpenOption]) -> tuple[type[OpenOption], ...]:
+    """Return the options of an axis that a module defines; classes without a kind hold what options share."""
+    defined = (
         each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__
-    ]
-    found = [each for each in defined if issubclass(each, axis) and _kind(each)]
-    nameless = [each for each in defined if issubclass(each, axis) and not _kind(each) and _names_kind(each)]
-    if nameless:
-        (kind,) = get_args(nameless[0].model_fields[VARIANT_KEY].annotation)[:1]
-        raise ValueError(f'{nameless[0].__name__}: kind has no default; write kind: Literal["{kind}"] = "{kind}"')
-    if not found:
-        return None
-    name = module.__name__.rpartition(".")[2]
-    if len(found) > 1:
-        raise ValueError(f"{', '.join(each.__name__ for each in found)}: a file defines one option")
-    if _kind(found[0]) != name:
-        raise ValueError(f"{found[0].__name__}: its kind is {_kind(found[0])!r}; the file is named {name}")
-    return found[0]
+    )
+    return tuple(each for each in defined if issubclass(each, axis) and kind_of(each))
+
+
+def kind_of(option: type[OpenOption]) -> str:
+    """Return the kind that chooses an option; an empty text for a class that options share."""
+    default = option.model_fields[VARIANT_KEY].default
+    return "" if default is PydanticUndefined else str(default)
 
 
 def axis_of(package: str) -> type[OpenOption] | None:
-    """Return the open axis whose options are the files of a package, None if there is none."""
+    """Return the open axis whose options are in a package, None if there is none."""
     import_module(package)  # which defines its axis
     return next((axis for axis in open_axes() if axis.package == package), None)
 
@@ -168,15 +162,6 @@ def _subclasses(option: type[OpenOption]) -> Iterator[type[OpenOption]]:
 
 def _is_open(union: Any) -> bool:
     return isinstance(union, type) and issubclass(union, OpenOption) and "package" in vars(union)
-
-
-def _kind(option: type[OpenOption]) -> str:
-    default = option.model_fields[VARIANT_KEY].default
-    return "" if default is PydanticUndefined else str(default)
-
-
-def _names_kind(option: type[OpenOption]) -> bool:
-    return get_origin(option.model_fields[VARIANT_KEY].annotation) is Literal
 
 
 def cached_until_options_change(function: Callable[P, T]) -> Callable[P, T]:
@@ -197,10 +182,10 @@ _CACHES: list[Callable[[], None]] = []
 
 @cached_until_options_change
 def _options_in(axis: type[OpenOption], path: tuple[str, ...]) -> tuple[type[OpenOption], ...]:
-    """Return the options of the files in the folders of a package, sorted by name."""
-    names = sorted(module.name for module in pkgutil.iter_modules(path))
-    found = (option_in(import_module(f"{axis.package}.{name}"), axis) for name in names)
-    return tuple(option for option in found if option is not None)
+    """Return the options of a package and of the files in its folders, sorted by kind."""
+    files = (import_module(f"{axis.package}.{each.name}") for each in pkgutil.iter_modules(path))
+    modules = (import_module(axis.package), *files)
+    return tuple(sorted((each for module in modules for each in options_defined(module, axis)), key=kind_of))
 
 
 @cached_until_options_change

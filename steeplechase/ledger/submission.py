@@ -17,7 +17,7 @@ from steeplechase.ledger.snapshot import Snapshot, snapshot
 from steeplechase.ledger.stage_results import ExamplesResult
 from steeplechase.ledger.trial_history import TrialHistory
 from steeplechase.tasks.downstream import find_task
-from steeplechase.tasks.glue.submission import FILES, table_of
+from steeplechase.tasks.glue.scores import FILES, table_of
 from steeplechase.tasks.labelled.encoding import load_examples
 
 EXAMPLES = "examples"

@@ -9,10 +9,9 @@ from torch import Tensor, nn
 from search_space.normalisation import Normalisation
 from search_space.stack import Block as BlockDeclaration
 from steeplechase.foundation.option_modules import module_of
-from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext, DecodingContext, Source
 from steeplechase.models.continuation import Continuation, continuation_of
 from steeplechase.models.convolution import PaddingMask
-from steeplechase.models.decoding_context import DecodingContext, Source
 from steeplechase.models.dropout import NO_DROPOUT, Drop
 from steeplechase.models.norm import NORMS, norm_of, prepared_norm
 from steeplechase.models.normalisation import Connect, Map

@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from steeplechase.models.decoding_context import Source
+from steeplechase.models.attention_context import Source
 
 SMALLEST_CAPACITY = 64
 """Positions for which a cache has memory at first; the memory is doubled when it is full."""

@@ -10,10 +10,14 @@ from torch.nn.functional import cross_entropy, mse_loss
 from search_space.architecture import Architecture
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.heads.choice import ChoiceHead
-from steeplechase.models.heads.classification import ClassificationHead, Pooling
-from steeplechase.models.heads.span import SpanHead
-from steeplechase.models.heads.tags import NO_TAG, TagHead
+from steeplechase.models.heads.classification import (
+    NO_TAG,
+    ChoiceHead,
+    ClassificationHead,
+    Pooling,
+    SpanHead,
+    TagHead,
+)
 from steeplechase.models.precision import to_float32
 
 Form = Literal["single", "pair", "span", "windows", "choice", "tags"]

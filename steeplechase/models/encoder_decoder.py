@@ -1,4 +1,4 @@
-"""An encoder and a decoder. Vaswani et al. 2017, arXiv 1706.03762; BART, arXiv 1910.13461."""
+"""An encoder and a decoder, and a new encoder of sources. Vaswani et al. 2017, arXiv 1706.03762; BART, 1910.13461."""
 
 import torch
 from jaxtyping import Float, Int
@@ -8,15 +8,16 @@ from torch.nn.functional import dropout
 from search_space.architecture import Architecture
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture, Initialisation
 from steeplechase.models.activation_checkpointing import ActivationCheckpointing, run_checkpointed
+from steeplechase.models.attention_context import DecodingContext, Source
 from steeplechase.models.block import Block
 from steeplechase.models.convolution import PaddingMask
-from steeplechase.models.decoding_context import DecodingContext, Source
 from steeplechase.models.encoder import Embeddings, Encoder
 from steeplechase.models.heads.masked_language_model import TokenBias
 from steeplechase.models.initialisation import truncated_normal
-from steeplechase.models.kernels.vocabulary_logits import vocabulary_logits
+from steeplechase.models.kernels.vocabulary_cross_entropy import vocabulary_logits
 from steeplechase.models.norm import norm_of
 from steeplechase.models.precision import to_autocast_dtype, to_float32
+from steeplechase.models.sublayer.attention import Sublayer as SelfAttention
 
 
 class ScaledEmbeddings(Embeddings):
@@ -181,3 +182,67 @@ class _Decoding(nn.Module):
         """Return the block's output."""
         assert isinstance(self.block, Block)
         return self.block.decode(x, self.context)
+
+
+class SourceEncoder(Encoder):
+    """An encoder whose embeddings are scaled and whose weights are initialised as a pretrained model's.
+
+    BART, Lewis et al. 2019, arXiv 1910.13461, section 3.4.
+    """
+
+    def __init__(self, architecture: Architecture, model: EncoderDecoderArchitecture, dropout_rate: float) -> None:
+        super().__init__(architecture, dropout_rate, ScaledEmbeddings(architecture, model.embedding_scale))
+        self.initialisation = model.initialisation
+
+    def initialise_weight(self, layer: nn.Linear | nn.Embedding, generator: torch.Generator) -> None:
+        """Set a weight as the pretrained model declares."""
+        initialise_weight(self.initialisation, layer, generator)
+
+
+class EncodedSource(Embeddings):
+    """The new encoder's vectors, plus the pretrained positions, then the pretrained norm where there is one."""
+
+    def __init__(self, encoder: SourceEncoder, pretrained: Embeddings) -> None:
+        nn.Module.__init__(self)
+        self.encoder, self.positions, self.norm = encoder, pretrained.positions, pretrained.norm
+
+    @property
+    def tokens(self) -> nn.Embedding:  # type: ignore[override]
+        """The table of source tokens."""
+        return self.encoder.embeddings.tokens
+
+    def read(
+        self,
+        tokens: Int[Tensor, "batch seq"],
+        segments: Int[Tensor, "batch seq"] | None,
+        padding_mask: PaddingMask,
+    ) -> Float[Tensor, "batch seq embedding"]:
+        """Return the encoded tokens; there are no segments."""
+        encoded = self.encoder(tokens, None, padding_mask) + self.positions_from(0, tokens.shape[1])
+        summed: Tensor = encoded if self.norm is None else self.norm(encoded)
+        return summed
+
+
+def add_source_encoder(model: EncoderDecoder, architecture: Architecture) -> SourceEncoder:
+    """Give a model a new encoder in place of its embeddings of source tokens; return it, not initialised."""
+    encoder = SourceEncoder(architecture, model.architecture, model.dropout_rate)
+    model.embeddings = EncodedSource(encoder, model.embeddings)
+    return encoder
+
+
+def first_stage_parameters(model: EncoderDecoder) -> dict[str, nn.Parameter]:
+    """Return what the first stage of training updates, by name.
+
+    The new encoder, the positions of both stacks where they are learned, and the matrices of queries, keys and values
+    of the pretrained encoder's first self-attention; "projection matrix" in BART's words, so without biases.
+    """
+    assert isinstance(model.embeddings, EncodedSource)
+    updated: list[Tensor] = [
+        *model.embeddings.encoder.parameters(),
+        *model.embeddings.positions.parameters(),
+        *model.decoder.embeddings.positions.parameters(),
+    ]
+    attentions = [module for module in model.blocks.modules() if isinstance(module, SelfAttention)]
+    updated += [layer.weight for first in attentions[:1] for layer in (first.query, first.key, first.value)]
+    chosen = {id(parameter) for parameter in updated}
+    return {name: parameter for name, parameter in model.named_parameters() if id(parameter) in chosen}

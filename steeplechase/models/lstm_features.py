@@ -12,9 +12,7 @@ from search_space.architecture import Architecture
 from steeplechase.models.downstream_model import FineTuned, Form, Head, every_token
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.feature_layers import WEIGHTED, Features, layers_read
-from steeplechase.models.heads.classification import ClassificationHead, Pooling
-from steeplechase.models.heads.span import SpanHead
-from steeplechase.models.heads.tags import TagHead
+from steeplechase.models.heads.classification import ClassificationHead, Pooling, SpanHead, TagHead
 from steeplechase.models.hidden_states import hidden_states
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import rms_norm
 
 from search_space.norm import Norm
-from search_space.normalisation import NormalisationOption
+from search_space.normalisation.option import NormalisationOption
 from steeplechase.models.normalisation import Map
 
 

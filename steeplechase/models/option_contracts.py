@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from search_space.convolution import ConvolutionOption
+from search_space.convolution.option import ConvolutionOption
 from search_space.cost import MATMUL
 from search_space.shape import AttentionShape
 from steeplechase.models.contract import (

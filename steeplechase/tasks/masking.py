@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from search_space.objective.masking import Masking
+from search_space.objective.masked_language_model import Masking
 from search_space.packing.sequences import Sequences
 from search_space.selection import Selection
 from search_space.selection.numbering import NEVER, NONE, NOT_PREDICTED, word_bounds

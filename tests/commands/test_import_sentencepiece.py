@@ -11,7 +11,7 @@ import pytest
 from steeplechase.configuration.initial_checkpoint import read_initial_checkpoint
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.tokenizer import SentencePiece, SentencePieceOption, Unigram, load_tokenizer
-from steeplechase.tasks.tokenizer.sentencepiece_model import read_model
+from steeplechase.tasks.tokenizer.sentencepiece import read_model
 from tests.factories.command_calls import Call
 from tests.factories.local_models import transformers
 from tests.factories.tokenizers import TEXTS, trained

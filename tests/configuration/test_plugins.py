@@ -10,7 +10,7 @@ import pytest
 from runners.dag import shared_stages, trial_stages
 from runners.stages.stage import Job, Stage
 from search_space.architecture import Architecture
-from search_space.convolution import ConvolutionOption
+from search_space.convolution.option import ConvolutionOption
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.plugins import PluginError, load_plugin, loaded_plugins, sources_of

@@ -9,7 +9,7 @@ from runners.training.loop import Step, TrainingData, train
 from runners.training.optimisers import build_optimiser
 from search_space.candidate import Candidate
 from search_space.convolution.option import ConvolutionOption
-from search_space.corruption import CorruptionOption
+from search_space.corruption.option import CorruptionOption
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from search_space.recipe import Recipe
 from search_space.released.models import PRESETS

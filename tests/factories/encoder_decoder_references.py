@@ -11,9 +11,7 @@ from torch import Tensor, nn
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.encoder_decoder import EncoderDecoder
-from steeplechase.models.huggingface.families.bart import Bart
-from steeplechase.models.huggingface.families.encoder_decoder import OUTPUT_BIAS, EncoderDecoderFamily
-from steeplechase.models.huggingface.families.marian import Marian
+from steeplechase.models.huggingface.families.encoder_decoder import OUTPUT_BIAS, Bart, EncoderDecoderFamily, Marian
 from steeplechase.models.huggingface.weight_names import from_transformers
 from tests.factories.encoder_decoders import architecture
 

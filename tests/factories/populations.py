@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from steeplechase.configuration.hurdles import HurdleRule
-from steeplechase.configuration.hurdles.decision import HurdleDecision
-from steeplechase.configuration.hurdles.population import Population, State, TrialView
+from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, TrialView
 
 
 @dataclass

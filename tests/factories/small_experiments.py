@@ -15,7 +15,6 @@ from search_space.bottleneck import written
 from search_space.candidate import Candidate
 from search_space.convolution import (
     Convolution,
-    ConvolutionOption,
     Depthwise,
     Dynamic,
     GatedDynamic,
@@ -24,6 +23,7 @@ from search_space.convolution import (
     SpanDynamic,
 )
 from search_space.convolution.kernel import WithKernel
+from search_space.convolution.option import ConvolutionOption
 from search_space.objective import (
     AllTokensMaskedLanguageModel,
     Combined,
@@ -41,7 +41,8 @@ from search_space.objective import (
     Supersense,
     WordStructure,
 )
-from search_space.objective.generator_training import GeneratorTraining, GeneratorTrainingOption
+from search_space.objective.generator_training import GeneratorTraining
+from search_space.objective.generator_training.option import GeneratorTrainingOption
 from search_space.packing.sequences import Sequences, SequenceSource
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule

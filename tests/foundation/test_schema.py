@@ -11,11 +11,12 @@ from pydantic import ValidationError, create_model
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.convolution import ConvolutionOption, SpanDynamic
+from search_space.convolution import SpanDynamic
+from search_space.convolution.option import ConvolutionOption
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
-from search_space.optimiser import OptimiserOption
+from search_space.optimiser.option import OptimiserOption
 from search_space.recipe import Recipe
-from search_space.schedule import ScheduleOption
+from search_space.schedule.option import ScheduleOption
 from steeplechase.foundation.canonical import canonical, canonical_text, fingerprint
 from steeplechase.foundation.schema import Count, Name, Schema, options_of
 from tests.factories.small_experiments import architectures, convolutions

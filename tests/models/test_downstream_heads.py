@@ -10,8 +10,7 @@ from torch.nn.functional import cross_entropy
 from search_space.architecture import Architecture
 from search_space.convolution import NoConvolution
 from steeplechase.models.downstream_model import FineTuned, build_fine_tuned
-from steeplechase.models.heads.choice import ChoiceHead
-from steeplechase.models.heads.tags import NO_TAG, TagHead
+from steeplechase.models.heads.classification import NO_TAG, ChoiceHead, TagHead
 from steeplechase.models.huggingface.weight_names import encoder_pairs, from_transformers
 from steeplechase.models.initialisation import initialise
 from tests.factories.small_experiments import architecture, convolutions, stir

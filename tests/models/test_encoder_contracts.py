@@ -10,8 +10,7 @@ from search_space.architecture import Architecture
 from search_space.convolution import Convolution
 from steeplechase.models.downstream_model import Form, build_fine_tuned
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.heads.classification import Pooling
-from steeplechase.models.heads.span import SpanHead
+from steeplechase.models.heads.classification import Pooling, SpanHead
 from steeplechase.models.initialisation import initialise
 from tests.factories.small_experiments import (
     GROUPS,

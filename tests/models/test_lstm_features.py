@@ -9,7 +9,7 @@ from torch import Tensor
 
 from search_space.architecture import Architecture
 from steeplechase.models.feature_layers import Features, layers_read
-from steeplechase.models.heads.tags import NO_TAG
+from steeplechase.models.heads.classification import NO_TAG
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.lstm_features import (
     BiLSTM,

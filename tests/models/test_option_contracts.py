@@ -7,8 +7,8 @@ import pytest
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.convolution import ConvolutionOption
 from search_space.convolution.kernel import WithKernel
+from search_space.convolution.option import ConvolutionOption
 from search_space.overrides import InvalidOverride, apply
 from search_space.summary import receptive_field
 from steeplechase.foundation.schema import options_of

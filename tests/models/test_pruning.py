@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.normalisation import PostNorm, PreNorm
-from search_space.objective.next_sentence_prediction import NextSentencePrediction
+from search_space.objective.segment_pair import NextSentencePrediction
 from search_space.pruning import DIMENSIONS, Dimension, Group, groups, remaining
 from steeplechase.models.pruning import PrunableModel, live_units
 from steeplechase.tasks.objectives import build_model

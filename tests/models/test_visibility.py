@@ -1,19 +1,19 @@
 """Who reads whom: over all pairs of tokens, for every visibility and every option, a hidden one has no gradient."""
 
-import pkgutil
 from typing import get_args
 
 import pytest
 import torch
 from torch import Tensor
 
-import search_space.position
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, NextSentencePrediction
+from search_space.position.option import PositionOption
 from search_space.visibility import WINDOWS, Visibility
+from steeplechase.foundation.schema import kind_of, options_of
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.sublayer.attention import visible_keys
@@ -83,8 +83,8 @@ def test_no_convolution_reads_a_hidden_token(convolution: Convolution, visibilit
 
 
 def positions() -> list[str]:
-    """Return the kinds of positions: the files of `search_space/position`."""
-    return [m.name for m in pkgutil.iter_modules(search_space.position.__path__) if m.name != "option"]
+    """Return the kinds of positions."""
+    return [kind_of(option) for option in options_of(PositionOption)]
 
 
 @every_visibility

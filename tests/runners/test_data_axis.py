@@ -13,7 +13,7 @@ from runners.dag import shared_stages, trial_stages
 from runners.stages.context import ProgressFile, StageContext
 from runners.stages.tokens import TokensStage
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.validation.data import data_violations
+from steeplechase.configuration.validation.arms import data_violations
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.tasks.corpora.assembly import Split, assemble, read_documents
 from steeplechase.tasks.corpora.text_files import TextFilesCorpus

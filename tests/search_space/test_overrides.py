@@ -6,12 +6,15 @@ from hypothesis import strategies as st
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.convolution import ConvolutionOption, Depthwise, SpanDynamic
+from search_space.convolution import Depthwise, SpanDynamic
+from search_space.convolution.option import ConvolutionOption
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
-from search_space.optimiser import OptimiserOption, Sgd
+from search_space.optimiser import Sgd
+from search_space.optimiser.option import OptimiserOption
 from search_space.overrides import InvalidOverride, apply, difference
 from search_space.recipe import Recipe
-from search_space.schedule import LinearSchedule, ScheduleOption
+from search_space.schedule import LinearSchedule
+from search_space.schedule.option import ScheduleOption
 from steeplechase.foundation.schema import Schema, options_of
 from tests.factories.small_experiments import architectures
 

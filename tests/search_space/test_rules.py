@@ -11,8 +11,9 @@ from pydantic import ValidationError
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.convolution import ConvolutionOption, SpanDynamic
+from search_space.convolution import SpanDynamic
 from search_space.convolution.kernel import WithKernel
+from search_space.convolution.option import ConvolutionOption
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from search_space.recipe import Recipe
 from steeplechase.foundation.canonical import canonical

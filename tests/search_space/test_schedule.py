@@ -14,9 +14,9 @@ from search_space.schedule import (
     CosineSchedule,
     InverseSquareRootSchedule,
     LinearSchedule,
-    ScheduleOption,
     WarmupStableDecaySchedule,
 )
+from search_space.schedule.option import ScheduleOption
 from steeplechase.foundation.schema import options_of
 
 TOKENS = st.integers(1, 10**9)

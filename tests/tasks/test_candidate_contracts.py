@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search_space.corruption import Context, Corrupted, CorruptionOption, TokenMasking
+from search_space.corruption import TokenMasking
+from search_space.corruption.option import Context, Corrupted, CorruptionOption
 from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.foundation.schema import OpenOption, options_of
 from steeplechase.tasks.contracts import candidates as of_candidates

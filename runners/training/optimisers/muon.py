@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from runners.training.optimisers.parameter_groups import parameter_groups
-from search_space.optimiser.muon import Muon
+from search_space.optimiser import Muon
 from search_space.recipe import Recipe
 
 

@@ -18,8 +18,7 @@ from steeplechase.commands.huggingface.found_vocabulary import (
 )
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.tokenizer import SentencePiece
-from steeplechase.tasks.tokenizer.sentencepiece import Normalisation, Step, checked_normalisation
-from steeplechase.tasks.tokenizer.sentencepiece_model import read_model
+from steeplechase.tasks.tokenizer.sentencepiece import Normalisation, Step, checked_normalisation, read_model
 from steeplechase.tasks.tokenizer.unigram import SPACE
 from steeplechase.tasks.vocabulary import special_pieces, without_special
 

@@ -17,8 +17,8 @@ from search_space.cards import Card
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import first_stage_parameters_count, parameters_with_source_encoder, update_flops
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning import SourceEncoder
 from steeplechase.configuration.fine_tuning_runs import settings_of
-from steeplechase.configuration.text_generation import SourceEncoder
 from steeplechase.foundation.schema import JsonValue
 
 FROM_FLOPS = 1e16  # minutes of a GPU

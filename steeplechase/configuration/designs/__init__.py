@@ -1,19 +1,13 @@
-"""Designs: which arms an experiment compares. One file per design; a list of designs concatenates their arms."""
+"""Designs: which arms an experiment compares. A list of designs concatenates their arms."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
-from steeplechase.configuration.designs.coalitions import Coalitions
-from steeplechase.configuration.designs.factorial import Factorial
-from steeplechase.configuration.designs.keep_one import KeepOne
-from steeplechase.configuration.designs.ladder import Ladder
-from steeplechase.configuration.designs.leave_one_out import LeaveOneOut
-from steeplechase.configuration.designs.list import ListDesign
-from steeplechase.configuration.designs.one_factor import OneFactor
+from steeplechase.configuration.designs.components import Coalitions, KeepOne, Ladder, LeaveOneOut, ListDesign
+from steeplechase.configuration.designs.factorial import Factorial, OneFactor, Zip
 from steeplechase.configuration.designs.search import Search
-from steeplechase.configuration.designs.zip import Zip
 from steeplechase.foundation.schema import OPTION
 
 OneDesign = Annotated[

@@ -1,4 +1,4 @@
-"""Interface of designs: points, each with a name, its changes from the baseline, and its factor levels."""
+"""Interface of designs: points, each with a name, its changes from the baseline and its factor levels."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

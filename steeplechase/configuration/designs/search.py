@@ -12,9 +12,23 @@ from search_space.structure import Structure
 from search_space.structure.option import StackName
 from steeplechase.configuration.designs.axes import impossible_with_every_option
 from steeplechase.configuration.designs.axis_values import Axis
-from steeplechase.configuration.designs.finalists import Ablation, Finalists
 from steeplechase.foundation.errors import Violation, listed_twice
 from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Seed
+
+SeveralSeeds = Annotated[int, Field(ge=2, le=2**53)]
+Ablation = Literal["one_factor", "leave_one_out", "coalitions"]
+"""Arms between the baseline and the winner: each of its changes alone, all but one, or every set of them."""
+
+
+class Finalists(Schema):
+    """The best candidates by the objectives at their last rung are trained to the end, beside the baseline."""
+
+    count: Count = 3
+    """Number of finalists."""
+    seeds: SeveralSeeds = 5
+    """Number of pretraining seeds of each, of the baseline and of the winner's ablation; the search has used none of
+    them."""
+
 
 NON_ADAPTIVE = ("brute_force",)
 """Samplers with one sequence, whatever the results: each cohort continues it."""

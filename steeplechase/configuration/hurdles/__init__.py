@@ -1,14 +1,11 @@
-"""Hurdles: rules for early stopping, one file each. A hurdle is a pure function of recorded values."""
+"""Hurdles: rules for early stopping. A hurdle is a pure function of recorded values."""
 
 from typing import Annotated
 
-from steeplechase.configuration.hurdles.asha import Asha
-from steeplechase.configuration.hurdles.finite import Finite
-from steeplechase.configuration.hurdles.hyperband import Hyperband
-from steeplechase.configuration.hurdles.pause import Pause
+from steeplechase.configuration.hurdles.cohorts import Asha, Hyperband, TopFraction
 from steeplechase.configuration.hurdles.progressive_mean import ProgressiveMean
 from steeplechase.configuration.hurdles.rank_checked import RankChecked
-from steeplechase.configuration.hurdles.top_fraction import TopFraction
+from steeplechase.configuration.hurdles.rungs import Finite, Pause
 from steeplechase.foundation.schema import OPTION
 
 HurdleRule = Annotated[Finite | ProgressiveMean | TopFraction | Asha | RankChecked | Hyperband | Pause, OPTION]

@@ -1,9 +1,13 @@
-"""Successive halving of a cohort: when every trial has reached the rung or ended, the best of them continue."""
+"""Successive halving: of a cohort, in brackets of cohorts, and without waiting for a cohort."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal
 
-from steeplechase.configuration.hurdles.decision import HurdleDecision
-from steeplechase.configuration.hurdles.population import Population, State, TrialView
+from pydantic import Field
+
+from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, TrialView
+from steeplechase.configuration.hurdles.rungs import Rungs
 
 
 def best_of_cohorts(population: Population, keep: float) -> dict[str, HurdleDecision]:
@@ -58,3 +62,88 @@ def _recorded_threshold(members: Iterable[TrialView], level: int) -> tuple[float
         if trial.level > level and trial.decisions[level].threshold is not None:
             return trial.decisions[level].threshold, trial.decisions[level].reference_trials
     return None
+
+
+PartOfOne = Annotated[float, Field(gt=0, lt=1)]
+
+
+class TopFraction(Rungs):
+    """Continues a share of the cohort's trials with finite values at every rung, at least one.
+
+    Jamieson and Talwalkar 2016, arXiv 1502.07943.
+    """
+
+    kind: Literal["top_fraction"] = "top_fraction"
+    """Chooses successive halving by cohort."""
+    keep: PartOfOne = 0.5
+    """Share of a cohort that continues at every rung; 0.5 halves it."""
+
+    def most_finished(self, cohorts: Sequence[int]) -> tuple[int, ...]:
+        """Return the largest number of trials of each cohort that can finish, without ties."""
+        return tuple(most_of_cohort(size, self.keep, len(self.rungs)) for size in cohorts)
+
+    def decide(self, population: Population) -> dict[str, HurdleDecision]:
+        """Return the decisions on the cohorts that are complete at a rung; other cohorts wait."""
+        return best_of_cohorts(population, self.keep)
+
+
+ReductionFactor = Annotated[float, Field(gt=1)]
+
+
+class Hyperband(Rungs):
+    """Brackets over the rungs; `design.cohort` is the size of the first bracket, which has every hurdle.
+
+    Li et al. 2018, arXiv 1603.06560, algorithm 1. The first bracket has every hurdle, the next all but the first
+    hurdle, and so on to a bracket without hurdles; then the cycle repeats. Later brackets are smaller, so that all
+    have about the same cost. The paper's resources grow by the reduction factor from rung to rung; the declared
+    rungs should grow in the same way.
+    """
+
+    kind: Literal["hyperband"] = "hyperband"
+    """Chooses Hyperband's brackets."""
+    reduction_factor: ReductionFactor = 3.0
+    """The best 1/reduction_factor continue (η). Default: 3; Li et al. 2018, section 3.6, advise 3 or 4."""
+
+    def bracket(self, cohort: int) -> int:
+        """Return the number of hurdles that a cohort skips."""
+        return cohort % (len(self.rungs) + 1)
+
+    def cohort_size(self, number: int, declared_size: int) -> int:
+        """Return a bracket's size relative to the first one's (algorithm 1, line 3)."""
+        rungs, skipped = len(self.rungs) + 1, self.bracket(number)
+        share = rungs / (rungs - skipped) * self.reduction_factor**-skipped
+        return max(1, math.ceil(declared_size * share - 1e-9))
+
+    def most_finished(self, cohorts: Sequence[int]) -> tuple[int, ...]:
+        """Return the largest number of trials of each bracket that can finish, without ties."""
+        keep, rungs = 1 / self.reduction_factor, len(self.rungs)
+        return tuple(most_of_cohort(size, keep, rungs - self.bracket(number)) for number, size in enumerate(cohorts))
+
+    def decide(self, population: Population) -> dict[str, HurdleDecision]:
+        """Return the decisions; a trial with a finite value clears every hurdle that its bracket skips."""
+        skipped = {
+            trial.name: HurdleDecision(trial.value is not None, trial.value, None)
+            for trial in population.waiting
+            if trial.level < self.bracket(trial.cohort)
+        }
+        return {**best_of_cohorts(population, 1 / self.reduction_factor), **skipped}
+
+
+class Asha(Rungs):
+    """Continues the best 1/reduction_factor of the trials declared so far; the first trial always continues.
+
+    Li et al. 2020, arXiv 1810.05934; the form is that of Ray Tune. A trial waits until all trials declared before
+    it have reached the rung or ended, so that the result is independent of the order of arrival.
+    """
+
+    kind: Literal["asha"] = "asha"
+    """Chooses asynchronous successive halving."""
+    reduction_factor: ReductionFactor = 3.0
+    """The best 1/reduction_factor continue (η). Default: 3; Li et al. 2018, section 3.6, advise 3 or 4."""
+
+    def decide(self, population: Population) -> dict[str, HurdleDecision]:
+        """Return a decision for every waiting trial whose predecessors have all reached the rung or ended."""
+        return {
+            trial.name: compared(trial, *threshold_of(declared_so_far, trial.level, 1 / self.reduction_factor))
+            for trial, declared_so_far in population.decidable_in_order
+        }

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from steeplechase.configuration.hurdles.decision import HurdleDecision
+
+@dataclass(frozen=True)
+class HurdleDecision:
+    """Whether the trial clears the hurdle, its value, the threshold, and the trials that the threshold is from."""
+
+    cleared: bool
+    value: float | None
+    threshold: float | None
+    reference_trials: tuple[str, ...] = ()
 
 
 class State(StrEnum):

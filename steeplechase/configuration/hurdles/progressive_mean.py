@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Literal
 
-from steeplechase.configuration.hurdles.decision import HurdleDecision
-from steeplechase.configuration.hurdles.population import Population, TrialView
+from steeplechase.configuration.hurdles.population import HurdleDecision, Population, TrialView
 from steeplechase.configuration.hurdles.rungs import Rungs
 
 

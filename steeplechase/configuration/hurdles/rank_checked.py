@@ -14,10 +14,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from steeplechase.configuration.hurdles.cohorts import compared, threshold_of
-from steeplechase.configuration.hurdles.decision import HurdleDecision
-from steeplechase.configuration.hurdles.hyperband import ReductionFactor
-from steeplechase.configuration.hurdles.population import Population, TrialView
+from steeplechase.configuration.hurdles.cohorts import ReductionFactor, compared, threshold_of
+from steeplechase.configuration.hurdles.population import HurdleDecision, Population, TrialView
 from steeplechase.configuration.hurdles.rungs import Rungs
 from steeplechase.foundation.schema import Count
 

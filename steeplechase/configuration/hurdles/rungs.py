@@ -1,9 +1,11 @@
-"""What hurdles share: the value that is compared, and of hurdles at rungs their token counts."""
+"""What hurdles share: the compared value, the token counts of rungs; and the hurdles that compare no trials."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import Field
 
+from steeplechase.configuration.hurdles.population import HurdleDecision, Population
 from steeplechase.foundation.schema import Count, Schema, Seed
 
 
@@ -16,7 +18,19 @@ class Probe(Schema):
     """Seed of these fine-tunings."""
 
 
-class WithoutProbe(Schema):
+class Hurdle(Schema):
+    """What every hurdle says of the cohorts of a search."""
+
+    def cohort_size(self, number: int, declared_size: int) -> int:
+        """Return the size of cohort `number`, given the size in the design."""
+        return declared_size
+
+    def most_finished(self, cohorts: Sequence[int]) -> tuple[int, ...]:
+        """Return the largest number of trials of each cohort that can finish, whatever their values, without ties."""
+        return tuple(cohorts)
+
+
+class WithoutProbe(Hurdle):
     """Hurdles that fine-tune nothing; unless they say otherwise, the held-out loss is compared, at no rung."""
 
     @property
@@ -38,16 +52,8 @@ class WithoutProbe(Schema):
         """Empty: no rung before the end."""
         return ()
 
-    def cohort_size(self, number: int, declared_size: int) -> int:
-        """Return the size of cohort `number`, given the size in the design."""
-        return declared_size
 
-    def most_finished(self, cohorts: Sequence[int]) -> tuple[int, ...]:
-        """Return the largest number of trials of each cohort that can finish, whatever their values, without ties."""
-        return tuple(cohorts)
-
-
-class Rungs(Schema):
+class Rungs(Hurdle):
     """Hurdles at token rungs; equal tokens and equal phases of the schedule are compared."""
 
     rungs: tuple[Count, ...] = Field(min_length=1, examples=[[500000, 1000000]])
@@ -69,10 +75,32 @@ class Rungs(Schema):
         """Return the token counts of the rungs of a training of so many tokens."""
         return self.rungs
 
-    def cohort_size(self, number: int, declared_size: int) -> int:
-        """Return the size of cohort `number`, given the size in the design."""
-        return declared_size
 
-    def most_finished(self, cohorts: Sequence[int]) -> tuple[int, ...]:
-        """Return the largest number of trials of each cohort that can finish, whatever their values, without ties."""
-        return tuple(cohorts)
+class Finite(WithoutProbe):
+    """Stops diverged trials only; the declared rows of a table always train to the end."""
+
+    kind: Literal["finite"] = "finite"
+    """Chooses the hurdle that stops diverged trials only."""
+
+    def decide(self, population: Population) -> dict[str, HurdleDecision]:
+        """Return a decision for every waiting trial, independent of the other trials."""
+        return {
+            trial.name: HurdleDecision(trial.value is not None, trial.value, None) for trial in population.waiting
+        }
+
+
+class Pause(WithoutProbe):
+    """Token rungs at which trials pause until `design.policy` continues them; diverged trials stop."""
+
+    kind: Literal["pause"] = "pause"
+    """Chooses pauses, at which `design.policy` decides."""
+    rungs: tuple[Count, ...] = Field(min_length=1, examples=[[500000, 1000000]])
+    """Token counts at which trials pause, strictly increasing, each below the pretraining budget."""
+
+    def rungs_of(self, tokens: int) -> tuple[int, ...]:
+        """Return the token counts of the rungs of a training."""
+        return self.rungs
+
+    def decide(self, population: Population) -> dict[str, HurdleDecision]:
+        """Return a stop for every waiting trial without a finite value; the others wait for the policy."""
+        return {trial.name: HurdleDecision(False, None, None) for trial in population.waiting if trial.value is None}

@@ -1,6 +1,8 @@
 """Validation rules between the sections of an experiment; each violation has the path of the offending value."""
 
+import re
 from collections.abc import Collection, Iterator
+from urllib.parse import urlsplit
 
 from search_space.overrides import absolute_path
 from steeplechase.configuration.claims import UnclearClaim, parse_orderings, unknown_arms
@@ -10,6 +12,7 @@ from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import is_frozen, settings_of
 from steeplechase.configuration.metrics import ATTENTION_DIAGONAL, COSTS, SCORE
 from steeplechase.configuration.validation.arms import (
+    data_violations,
     lexicon_violations,
     mention_violations,
     module_violations,
@@ -17,12 +20,10 @@ from steeplechase.configuration.validation.arms import (
     paper_violations,
     untrained_violations,
 )
-from steeplechase.configuration.validation.data import data_violations
 from steeplechase.configuration.validation.fine_tuning import fine_tuning_violations
 from steeplechase.configuration.validation.initial_checkpoints import initial_checkpoint_violations
 from steeplechase.configuration.validation.metrics import margin_violations, own_metric_violations, unmeasured
 from steeplechase.configuration.validation.search import policy_violations, rung_violations, search_violations
-from steeplechase.configuration.validation.tracking import tracking_violations
 from steeplechase.configuration.validation.tuning import tune_violations
 from steeplechase.foundation.errors import Violation, did_you_mean, listed_twice
 from steeplechase.foundation.schema import LARGEST_COUNT
@@ -251,3 +252,21 @@ def _measure_violations(experiment: Experiment) -> Iterator[Violation]:
             continue
         found = measurement.violations(experiment.baseline.recipe.sequence_length, arms)
         yield from (violation.under("measure", name) for violation in found)
+
+
+SECRET = re.compile(r"(?i)[?&;](?:password|passwd|token|secret|sslpassword)=")
+MESSAGE = (
+    "holds a password, which the ledger and published rows would keep; "
+    "leave it out, and set MLFLOW_TRACKING_URI to the whole address"
+)
+
+
+def tracking_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield a violation for an address with a password."""
+    uri = experiment.tracking or ""
+    try:
+        named = urlsplit(uri).password is not None
+    except ValueError:  # not an address; the tracking store's own message says so
+        named = False
+    if named or SECRET.search(uri):
+        yield Violation(("tracking",), MESSAGE)

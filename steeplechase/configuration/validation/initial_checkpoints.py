@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from search_space.overrides import INIT_CHECKPOINT, absolute_path
 from steeplechase.configuration.arm import BASELINE, Arm
-from steeplechase.configuration.designs.list import ListDesign
+from steeplechase.configuration.designs.components import ListDesign
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import is_frozen
 from steeplechase.configuration.hurdles import Finite

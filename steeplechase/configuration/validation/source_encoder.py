@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from search_space.architecture import Architecture
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.configuration.fine_tuning import FineTuning, SourceEncoder
 from steeplechase.configuration.fine_tuning_runs import settings_of
-from steeplechase.configuration.text_generation import SourceEncoder
 from steeplechase.foundation.errors import Violation
 
 Location = tuple[str, ...]

@@ -1,6 +1,6 @@
 """Dynamic convolution: each token generates its kernel. Wu et al. 2019, arXiv 1901.10430, section 3.2.
 
-Without the gated linear unit of the paper; `search_space/convolution/dynamic.py` gives the reason.
+Without the gated linear unit of the paper; `search_space/convolution/__init__.py` gives the reason.
 """
 
 from jaxtyping import Float

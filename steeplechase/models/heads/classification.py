@@ -1,4 +1,4 @@
-"""Fine-tuning head for sentences and pairs: pooling, dropout, one linear map (ELECTRA's release)."""
+"""Fine-tuning heads, one linear map each: of sentences and pairs (ELECTRA's release), choices, spans and tags."""
 
 from typing import Literal
 
@@ -39,3 +39,59 @@ class ClassificationHead(nn.Module):
             return x[torch.arange(len(x), device=x.device), ends]
         weights = padding_mask / padding_mask.sum(1, keepdim=True)
         return (x * weights[..., None]).sum(1)
+
+
+class ChoiceHead(nn.Module):
+    """One logit per sequence of context and ending; the `endings` consecutive sequences of an example are a row.
+
+    Devlin et al. 2018, arXiv 1810.04805, section 4.4.
+    """
+
+    def __init__(self, width: int, endings: int, pooling: Pooling, dropout_rate: float) -> None:
+        super().__init__()
+        self.endings = endings
+        self.score = ClassificationHead(width, 1, pooling, dropout_rate)
+
+    def forward(
+        self, x: Float[Tensor, "sequences seq width"], padding_mask: Bool[Tensor, "sequences seq"]
+    ) -> Float[Tensor, "batch endings"]:
+        """Return the logits of the endings of every example, over which the softmax is taken."""
+        scores: Tensor = self.score(x, padding_mask)
+        return scores.view(-1, self.endings)
+
+
+class SpanHead(nn.Module):
+    """Two logits per token.
+
+    Devlin et al. 2018, arXiv 1810.04805, section 4.2.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.boundaries = nn.Linear(width, 2)
+
+    def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq 2"]:
+        """Return a start and an end logit per token."""
+        logits: Tensor = self.boundaries(x)
+        return logits
+
+
+NO_TAG = -100
+"""Target of a token that is not the first subword of a word; it has no loss."""
+
+
+class TagHead(nn.Module):
+    """One logit per token and tag; only the first subword of each word is trained and read.
+
+    Devlin et al. 2018, arXiv 1810.04805, section 5.3.
+    """
+
+    def __init__(self, width: int, tags: int, dropout_rate: float) -> None:
+        super().__init__()
+        self.dropout_rate = dropout_rate
+        self.tags = nn.Linear(width, tags)
+
+    def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq tags"]:
+        """Return the logits of every token."""
+        logits: Tensor = self.tags(dropout(x, self.dropout_rate, self.training))
+        return logits

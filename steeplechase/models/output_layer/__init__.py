@@ -6,7 +6,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from search_space.architecture import Architecture
-from search_space.output_layer import OutputLayerOption
+from search_space.output_layer.option import OutputLayerOption
 from steeplechase.foundation.option_modules import module_of
 from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms
 

@@ -15,8 +15,7 @@ from search_space.architecture import Architecture
 from search_space.output_layer import AdaptiveSoftmax
 from steeplechase.models.heads.masked_language_model import TokenBias
 from steeplechase.models.initialisation import truncated_normal
-from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms, sample_tokens
-from steeplechase.models.kernels.vocabulary_logits import vocabulary_logits
+from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms, sample_tokens, vocabulary_logits
 from steeplechase.models.output_layer import OutputHead
 from steeplechase.models.precision import to_float32
 

@@ -6,8 +6,7 @@ from torch import Tensor
 from search_space.architecture import Architecture
 from search_space.output_layer import EmbeddingTable
 from steeplechase.models.heads.masked_language_model import TokenBias
-from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms, vocabulary_cross_entropy
-from steeplechase.models.kernels.vocabulary_logits import vocabulary_logits
+from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms, vocabulary_cross_entropy, vocabulary_logits
 from steeplechase.models.output_layer import OutputHead
 
 

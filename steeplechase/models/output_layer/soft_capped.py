@@ -5,7 +5,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from search_space.architecture import Architecture
-from search_space.output_layer.soft_capped import SoftCapped
+from search_space.output_layer import SoftCapped
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
 from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms, sample_tokens
 from steeplechase.models.output_layer import OutputHead

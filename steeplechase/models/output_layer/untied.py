@@ -4,9 +4,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from search_space.architecture import Architecture
-from search_space.output_layer import OutputLayerOption
-from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms, vocabulary_cross_entropy
-from steeplechase.models.kernels.vocabulary_logits import vocabulary_logits
+from search_space.output_layer.option import OutputLayerOption
+from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms, vocabulary_cross_entropy, vocabulary_logits
 from steeplechase.models.output_layer import OutputHead
 
 

@@ -5,7 +5,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from search_space.position.alibi import LinearBiases
+from search_space.position import LinearBiases
 from search_space.sublayer.attention import SelfAttention
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.devices import on_device

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from search_space.position.rotary import RotaryPositions
+from search_space.position import RotaryPositions
 from search_space.sublayer.attention import SelfAttention
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.position import Scored

@@ -10,12 +10,11 @@ from torch.nn.functional import dropout, scaled_dot_product_attention
 from search_space.sublayer.attention import SelfAttention
 from search_space.visibility import VISIBLE_SIDE, Visibility, looks_ahead
 from steeplechase.foundation.option_modules import module_of
-from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext, Source
 from steeplechase.models.attention_window import AttentionWindow
 from steeplechase.models.cast_weights import JoinedMaps
 from steeplechase.models.continuation import Continuation, KeyValueCache, Recomputed, by_head
 from steeplechase.models.convolution import PaddingMask, build_branch
-from steeplechase.models.decoding_context import Source
 from steeplechase.models.norm import build_norm
 from steeplechase.models.position import Scored
 from steeplechase.models.precision import without_autocast

@@ -6,10 +6,9 @@ from torch import Tensor, nn
 
 from search_space.sublayer.feed_forward import FeedForward
 from steeplechase.models.activation import feed_forward_function
-from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext, Source
 from steeplechase.models.continuation import Continuation, Positionwise, WithoutPast
 from steeplechase.models.convolution import PaddingMask
-from steeplechase.models.decoding_context import Source
 from steeplechase.models.initialisation import truncated_normal
 from steeplechase.models.norm import build_norm
 from steeplechase.models.precision import to_autocast_dtype

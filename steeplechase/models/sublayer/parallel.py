@@ -4,10 +4,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from search_space.sublayer.parallel import ParallelSublayers
-from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext, DecodingContext, Source
 from steeplechase.models.continuation import Continuation, continuation_of
 from steeplechase.models.convolution import PaddingMask
-from steeplechase.models.decoding_context import DecodingContext, Source
 from steeplechase.models.sublayer import build_sublayer
 
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.corruption import CorruptionOption
+from search_space.corruption.option import CorruptionOption
 from search_space.packing.sequences import Sequences
 from steeplechase.foundation.randomness import stream
 from steeplechase.foundation.schema import OpenOption

@@ -9,7 +9,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from search_space.corruption import Context, Corrupted, CorruptionOption
+from search_space.corruption.option import Context, Corrupted, CorruptionOption
 from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.models.contract import Broken, Outcome, outcomes_of

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.corruption import CorruptionOption
+from search_space.corruption.option import CorruptionOption
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.normalisation.option import NormalisationOption
 from search_space.objective import Denoising, LanguageModel, MaskedLanguageModel, Objective, ReplacedTokenDetection

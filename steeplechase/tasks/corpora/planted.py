@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Generator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from steeplechase.foundation.randomness import stream
 from steeplechase.foundation.schema import Count, JsonValue, Seed
@@ -68,3 +68,96 @@ def made_up_words(count: int) -> list[str]:
 
 def _written(words: list[str]) -> str:
     return f"{' '.join(words).capitalize()}."
+
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class PlantedCycle(PlantedCorpus):
+    """Sentences of words whose class follows from that of their neighbours; word order is the grammar alone."""
+
+    kind: Literal["planted_cycle"] = "planted_cycle"
+    """Chooses the generated text of a cycle of word classes."""
+    classes: ClassVar[int] = 3
+    """Number of classes; a sentence begins with any of them."""
+    class_words: ClassVar[int] = 11
+    """Words of every class."""
+    sentence_words: ClassVar[int] = 12
+    """Words of every sentence."""
+    sizes: ClassVar[tuple[str, ...]] = ("classes", "class_words", "sentence_words")
+
+    @property
+    def word_count(self) -> int:
+        """Words of all classes."""
+        return self.classes * self.class_words
+
+    def sentence(self, random: "np.random.Generator") -> list[int]:
+        """Return words whose classes follow each other from a random one."""
+        first = int(random.integers(self.classes))
+        members = random.integers(0, self.class_words, self.sentence_words).tolist()
+        return [(place + first) % self.classes * self.class_words + member for place, member in enumerate(members)]
+
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class PlantedPairs(PlantedCorpus):
+    """Sentences of pairs (partner of r, r) with a random r: the first word is predicted from the second alone."""
+
+    kind: Literal["planted_pairs"] = "planted_pairs"
+    """Chooses the generated text of pairs."""
+    pair_words: ClassVar[int] = 16
+    """Number of different second words; each has one partner, which is in no other pair."""
+    sentence_pairs: ClassVar[int] = 6
+    """Pairs of every sentence."""
+    sizes: ClassVar[tuple[str, ...]] = ("pair_words", "sentence_pairs")
+
+    @property
+    def word_count(self) -> int:
+        """Second words and their partners."""
+        return 2 * self.pair_words
+
+    def sentence(self, random: "np.random.Generator") -> list[int]:
+        """Return pairs, partners first."""
+        partners = stream(self.seed, "partners").permutation(self.pair_words).tolist()
+        seconds = random.integers(0, self.pair_words, self.sentence_pairs).tolist()
+        return [word for second in seconds for word in (self.pair_words + partners[second], second)]
+
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    import numpy as np
+
+
+class PlantedPeriod(PlantedCorpus):
+    """Documents in which the same words, drawn anew for each, follow one another again and again."""
+
+    kind: Literal["planted_period"] = "planted_period"
+    """Chooses the generated text of periods."""
+    period_words: ClassVar[int] = 12
+    """Words of a period; a model that reads fewer tokens before a word is at a guess."""
+    different_words: ClassVar[int] = 16
+    """Different words; those of a period are drawn from them, each word as likely as another."""
+    sizes: ClassVar[tuple[str, ...]] = ("period_words", "different_words")
+
+    @property
+    def word_count(self) -> int:
+        """Different words."""
+        return self.different_words
+
+    def sentence(self, random: "np.random.Generator") -> list[int]:
+        """Return the words of a period."""
+        return [int(word) for word in random.integers(0, self.different_words, self.period_words)]
+
+    def documents(self, progress: Progress) -> "Generator[Document, None, int]":
+        """Yield every document, its period `document_sentences` times; return 0, since none is unreadable."""
+        words, count = made_up_words(self.word_count), self.document_count
+        for number in range(count):
+            progress(place("generating", "document", number + 1, count), number / count)
+            period = self.sentence(stream(self.seed, self.kind, number))
+            text = " ".join(words[each] for each in period)
+            yield Document(f"planted {number}", " ".join([text] * self.document_sentences))
+        return 0

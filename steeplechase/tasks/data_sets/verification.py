@@ -1,19 +1,21 @@
-"""Verifies local copies of data sets against the registry, by size and sha256 of their files."""
+"""Local copies of data sets: fetched at the commit in the registry, verified by size and sha256 of their files."""
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from steeplechase.foundation.atomic_files import read_regular, sha256_of
-from steeplechase.foundation.errors import MachineError
+from steeplechase.foundation.atomic_files import atomic_directory, read_regular, sha256_of
+from steeplechase.foundation.errors import ConflictError, DataError, MachineError
 from steeplechase.foundation.names import RelativeName, Sha256, inside
 from steeplechase.foundation.schema import Count, Schema
 from steeplechase.tasks.data_sets.registry import DataSet, RegisteredFile
-from steeplechase.tasks.hub_client import Commit
+from steeplechase.tasks.hub_client import Commit, save_split
+from steeplechase.tasks.splits import Split
 
 MANIFEST = ".fetched.json"  # hidden, so that a corpus does not read it as text
 
@@ -113,3 +115,66 @@ def _faults_of_fetched(data_set: DataSet, fetched: Path) -> Iterator[Fault]:
             yield Fault(fetched / name, "was not fetched", missing=True)
         elif (fault := fault_of(inside(fetched, name), manifest.files[name])) is not None:
             yield fault
+
+
+WANTED_BY = "steeplechase data fetch"
+AVAILABLE = (State.VERIFIED, State.FETCHED)
+
+
+def refuse_unfetchable(chosen: dict[str, DataSet], folder: Path) -> None:
+    """Raise DataError for every data set that is neither on the hub nor in the data folder."""
+    lines = [
+        f"{name}: is not fetched by this command; get it from {data_set.source} and put its files at "
+        f"{_common_folder(data_set, folder)}"
+        for name, data_set in chosen.items()
+        if data_set.hub is None and find(data_set, folder).state not in AVAILABLE
+    ]
+    if lines:
+        raise DataError(lines)
+
+
+def fetch(data_set: DataSet, folder: Path) -> tuple[Path, bool]:
+    """Write a data set's splits as Parquet files; return their folder, and whether anything was fetched.
+
+    A verified data set is left unchanged. Raises MachineError without the extra `datasets`, the network or a writable
+    disk, DataError if the hub lacks the data set, ConflictError if an incomplete or different copy exists; no partial
+    files remain in these cases.
+    """
+    finding = find(data_set, folder)
+    if finding.state is State.VERIFIED:
+        return _common_folder(data_set, folder), False
+    target, hub = data_set.fetched_in(folder), data_set.hub
+    assert target is not None
+    assert hub is not None
+    if finding.state is State.FETCHED:
+        return target, False
+    if finding.state is not State.ABSENT:
+        advice = "some of it is there already and is left as it is; complete it, or move it away"
+        raise ConflictError(f"{fault}; {advice}" for fault in finding.faults)
+    with _without_empty_folders(target.parent), atomic_directory(target) as writing:
+        files: dict[str, FetchedFile] = {}
+        for split in hub.splits:
+            file = writing / f"{split}.parquet"
+            rows = save_split(hub.name, hub.revision, Split(hub.configuration, split), file, WANTED_BY)
+            files[file.name] = FetchedFile(rows=rows, bytes=file.stat().st_size, sha256=sha256_of(file))
+        manifest = Manifest(name=hub.name, revision=hub.revision, configuration=hub.configuration, files=files)
+        (writing / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n")
+    return target, True
+
+
+def _common_folder(data_set: DataSet, folder: Path) -> Path:
+    """Return the deepest folder that holds all files of a data set."""
+    parents = [Path(file.path).parents for file in data_set.files]
+    return folder / next(each for each in parents[0] if all(each in others for others in parents))
+
+
+@contextmanager
+def _without_empty_folders(folder: Path) -> Iterator[None]:
+    """Remove the folder and its parents on exit if they were created meanwhile and are empty."""
+    created = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        yield
+    finally:
+        for each in created:
+            with suppress(OSError):
+                each.rmdir()

@@ -1,7 +1,10 @@
-"""The GLUE score by two definitions: of the ELECTRA and ConvBERT papers, and of the leaderboard."""
+"""The GLUE score by the papers of ELECTRA and ConvBERT and by the leaderboard, and the files of a submission."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
+
+from steeplechase.tasks.glue.evaluate import HEADER
+from steeplechase.tasks.labelled.task import DownstreamTask
 
 PAPER, LEADERBOARD = "glue:paper", "glue:leaderboard"
 PARTS_OF: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -30,3 +33,35 @@ def glue_scores(values: Mapping[str, float]) -> Iterator[tuple[str, float]]:
     for score, tasks in PARTS_OF.items():
         if all(part in values for parts in tasks.values() for part in parts):
             yield score, fmean(fmean(values[part] for part in parts) for parts in tasks.values())
+
+
+FILES = {
+    ("cola", "test"): "CoLA.tsv",
+    ("sst2", "test"): "SST-2.tsv",
+    ("mrpc", "test"): "MRPC.tsv",
+    ("stsb", "test"): "STS-B.tsv",
+    ("qqp", "test"): "QQP.tsv",
+    ("mnli", "test"): "MNLI-m.tsv",
+    ("mnli", "mismatched_test"): "MNLI-mm.tsv",
+    ("qnli", "test"): "QNLI.tsv",
+    ("rte", "test"): "RTE.tsv",
+    ("wnli", "test"): "WNLI.tsv",
+    ("mnli", "diagnostic"): "AX.tsv",
+}
+"""File names by task and part."""
+
+BY_NUMBER = frozenset({"cola", "sst2", "mrpc", "qqp", "wnli"})
+"""Tasks whose labels the leaderboard writes as 0 and 1."""
+
+
+def table_of(task: DownstreamTask, rows: Sequence[str], predictions: Sequence[float]) -> str:
+    """Return one submission file: identifiers of rows and predictions. Values have three decimals."""
+    lines = [HEADER]
+    lines += [f"{row}\t{_written(task, prediction)}" for row, prediction in zip(rows, predictions, strict=True)]
+    return "\n".join(lines) + "\n"
+
+
+def _written(task: DownstreamTask, prediction: float) -> str:
+    if task.value_range is not None:
+        return f"{prediction:.3f}"
+    return str(int(prediction)) if task.name in BY_NUMBER else task.labels[int(prediction)]

@@ -11,10 +11,9 @@ from typing import ClassVar
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.corpora.file_lines import check_signature, json_of_line, text_lines
-from steeplechase.tasks.labelled.example_files import ExampleFiles
+from steeplechase.tasks.labelled.example_files import TRANSLATION, ExampleFiles
 from steeplechase.tasks.labelled.mistakes import Mistakes
 from steeplechase.tasks.labelled.task import DownstreamTask, Example
-from steeplechase.tasks.labelled.text_pair_files import TRANSLATION
 
 USER, ASSISTANT = "USER", "SYSTEM"
 SPEAKERS = {USER: "user", ASSISTANT: "assistant"}

@@ -171,6 +171,8 @@ class DownstreamTask:
     """Whether fine-tuning changes the encoder, and not only what reads its hidden states."""
     evaluate: Evaluate | None = None
     """Scores a file of predictions with the official metrics; None for tasks without files."""
+    about: str = ""
+    """What it asks, and its source; empty for a task with a file of its own, whose docstring says it."""
 
     def limit(self, part: Literal["train", "dev"], setting: int | None) -> int | None:
         """Return the maximum number of examples of a part; `setting` is that of the experiment. None for all.

@@ -13,7 +13,7 @@ from search_space.candidate import Candidate
 from steeplechase.foundation.option_modules import module_named
 from steeplechase.models.devices import open_device
 from steeplechase.models.initialisation import initialise
-from steeplechase.tasks.lexicon.token_senses import read_token_senses
+from steeplechase.tasks.lexicon.supersenses import read_token_senses
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 
 

@@ -8,8 +8,7 @@ from torch.nn.functional import cross_entropy, log_softmax
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.selection.numbering import NOT_PREDICTED
-from steeplechase.models.heads.copy import mixed
-from steeplechase.models.heads.logit import LogitHead
+from steeplechase.models.heads.logit import LogitHead, mixed
 from steeplechase.models.heads.masked_language_model import gather_masked
 from steeplechase.models.precision import to_float32
 from steeplechase.tasks.masking import MaskedBatch

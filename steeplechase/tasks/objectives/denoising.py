@@ -10,14 +10,15 @@ from torch.nn.functional import cross_entropy
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.corruption import Context, Corrupted, Fragment
+from search_space.corruption import Fragment
+from search_space.corruption.option import Context, Corrupted
 from search_space.objective.denoising import Denoising
 from search_space.packing.sequences import Sequences
 from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.foundation.randomness import stream
+from steeplechase.models.attention_context import DecodingContext
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.decoder_loss import target_loss
-from steeplechase.models.decoding_context import DecodingContext
 from steeplechase.models.encoder_decoder import EncoderDecoder
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.masking import Rows

@@ -17,7 +17,7 @@ from search_space.packing.sequences import Sequences
 from search_space.selection.numbering import NONE, NOT_PREDICTED
 from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.foundation.randomness import stream
-from steeplechase.models.heads.entity import EntityHead
+from steeplechase.models.heads.logit import EntityHead
 from steeplechase.models.heads.masked_language_model import gather_masked
 from steeplechase.models.precision import to_float32
 from steeplechase.tasks.masking import MaskedBatch, Words, mask

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from search_space.candidate import Candidate
-from search_space.objective.masking import Masking
+from search_space.objective.masked_language_model import Masking
 from steeplechase.foundation.randomness import stream
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.convolution import PaddingMask

@@ -15,7 +15,7 @@ from search_space.objective import PermutationLanguageModel
 from search_space.packing.sequences import UNDEFINED, Sequences
 from search_space.selection.numbering import NONE, NOT_PREDICTED
 from steeplechase.models.attention_context import AttentionContext, PredictionOrder
-from steeplechase.models.heads.segment_pair import SegmentPairHead
+from steeplechase.models.heads.logit import SegmentPairHead
 from steeplechase.models.output_layer import OutputHead, build_output_layer
 from steeplechase.models.precision import to_float32
 from steeplechase.models.segment_memory import read_streams

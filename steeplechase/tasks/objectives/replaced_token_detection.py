@@ -10,7 +10,7 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from steeplechase.foundation.randomness import stream
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.heads.discriminator import DiscriminatorHead
+from steeplechase.models.heads.logit import DiscriminatorHead
 from steeplechase.models.kernels.vocabulary_cross_entropy import sample_tokens
 from steeplechase.models.precision import autocast_to
 from steeplechase.tasks.evaluation_set import EvaluationSet

@@ -13,7 +13,7 @@ from search_space.architecture import Architecture
 from search_space.objective.segment_pair import SegmentPair
 from search_space.packing.sequences import UNDEFINED, PairSequences
 from steeplechase.foundation.numpy_on_use import Numbers
-from steeplechase.models.heads.segment_pair import SegmentPairHead
+from steeplechase.models.heads.logit import SegmentPairHead
 from steeplechase.models.precision import to_float32
 from steeplechase.tasks.masking import Rows
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryLoss, MaskedSequences

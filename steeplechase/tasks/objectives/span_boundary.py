@@ -12,8 +12,7 @@ from search_space.architecture import Architecture
 from search_space.objective import SpanBoundary
 from search_space.selection.numbering import NONE
 from steeplechase.foundation.numpy_on_use import Numbers
-from steeplechase.models.heads.masked_language_model import gather_masked
-from steeplechase.models.heads.span_boundary import SpanBoundaryHead
+from steeplechase.models.heads.masked_language_model import SpanBoundaryHead, gather_masked
 from steeplechase.tasks.masking import MaskedBatch, Rows
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel, MaskedSequences
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel

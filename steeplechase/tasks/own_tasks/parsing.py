@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from steeplechase.foundation.errors import did_you_mean
-from steeplechase.tasks.labelled.choice_files import is_ambiguous
+from steeplechase.tasks.labelled.example_files import is_ambiguous
 from steeplechase.tasks.labelled.mistakes import Mistakes
 from steeplechase.tasks.labelled.task import Example
 from steeplechase.tasks.own_tasks.columns import Column, TableLayout, named

@@ -1,10 +1,13 @@
 """References without a model: the most frequent tag of each word, and the most frequent label of all."""
 
 from collections import Counter, defaultdict
+from statistics import fmean
 
 from steeplechase.tasks.labelled.scoring import score, score_tags
 from steeplechase.tasks.labelled.task import DownstreamTask, Examples
 from steeplechase.tasks.labelled.without_value import without_value
+from steeplechase.tasks.text_metrics import text_scores
+from steeplechase.tasks.tokenizer import Tokenizer
 
 
 def most_frequent_tag_scores(task: DownstreamTask, examples: Examples) -> dict[str, float]:
@@ -47,3 +50,17 @@ def majority_score(task: DownstreamTask, examples: Examples) -> float | None:
         return score(task, constant, dev).get(task.metrics[0])
     sentences = [number for number, example in enumerate(examples.dev) for _ in example.tags]
     return score_tags(task, constant, dev, sentences).get(task.metrics[0])
+
+
+def lead_scores(task: DownstreamTask, examples: Examples) -> dict[str, float]:
+    """Return the dev scores, times 100, of as many first words of each source as a train target has on average."""
+    words = round(fmean(len(str(example.second).split()) for example in examples.train))
+    leads = [" ".join(example.first.split()[:words]) for example in examples.dev]
+    return {**text_scores(task.metrics, leads, [str(example.second) for example in examples.dev]).values}
+
+
+def round_trip_scores(task: DownstreamTask, examples: Examples, tokenizer: Tokenizer) -> dict[str, float]:
+    """Return the dev scores, times 100, of the targets encoded and decoded; less than 100 where text is lost."""
+    targets = [str(example.second) for example in examples.dev]
+    written = [tokenizer.decode(tokens) for tokens in tokenizer.encode(targets)]
+    return {**text_scores(task.metrics, written, targets).values}

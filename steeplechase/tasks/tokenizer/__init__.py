@@ -11,11 +11,10 @@ from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import OPTION
 from steeplechase.tasks.tokenizer.bpe import Bpe, BpeOption
 from steeplechase.tasks.tokenizer.byte_bpe import ByteBpe, ByteBpeOption
-from steeplechase.tasks.tokenizer.character import Character, CharacterOption
+from steeplechase.tasks.tokenizer.frequent import Character, CharacterOption, Word, WordOption
 from steeplechase.tasks.tokenizer.sentencepiece import SentencePiece, SentencePieceOption
 from steeplechase.tasks.tokenizer.tokenizer import SETTINGS_FILE, Tokenizer, TokensWithOffsets
 from steeplechase.tasks.tokenizer.unigram import Unigram, UnigramOption
-from steeplechase.tasks.tokenizer.word import Word, WordOption
 from steeplechase.tasks.tokenizer.wordpiece import (
     LONGEST_WORD_CHARACTERS,
     GivenVocabulary,

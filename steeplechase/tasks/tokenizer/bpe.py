@@ -7,10 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.tasks.data_folder import resolved
 from steeplechase.tasks.tokenizer.library import Pipeline, bert_pipeline, learned_merges, library, pieces_in_order
-from steeplechase.tasks.tokenizer.tokenizer import Tokenizer, TokenizerOption, exactly
+from steeplechase.tasks.tokenizer.tokenizer import LearnedOption, Tokenizer, exactly
 from steeplechase.tasks.tokenizer_file import Settings
 from steeplechase.tasks.vocabulary import (
     MERGES_FILE,
@@ -22,7 +20,6 @@ from steeplechase.tasks.vocabulary import (
     read_merges,
 )
 
-TRAINING_VERSION = 1  # incremented when the vocabulary of the same texts changes
 MINIMUM_FREQUENCY = 2  # a merge that occurs once is not learned
 END_OF_WORD = "</w>"
 
@@ -31,7 +28,7 @@ SETTINGS: Settings = {("model", "end_of_word_suffix"): END_OF_WORD}
 """Of a tokenizer.json that tokenizes as this does."""
 
 
-class BpeOption(TokenizerOption):
+class BpeOption(LearnedOption):
     """Byte-pair encoding of characters, learned from the corpus's train split or given (Transformer, GPT)."""
 
     kind: Literal["bpe"] = "bpe"
@@ -41,21 +38,13 @@ class BpeOption(TokenizerOption):
     lowercase: bool = True
     """Lower-case the text and strip accents."""
 
-    def inputs(self) -> JsonValue:
-        """Return the settings, or the sha256 of the given files; raises DataError where they are wrong."""
-        if self.path is None:
-            return {"kind": self.kind, "lowercase": self.lowercase, "training_version": TRAINING_VERSION}
-        given = Bpe(*read_merges(resolved(self.path), settings=SETTINGS), self.lowercase)
-        return {"kind": self.kind, "lowercase": self.lowercase, "sha256": given.vocabulary_hash}
+    def given(self, path: Path, vocabulary_size: int | None = None) -> "Bpe":
+        """Return the tokenizer of vocab.json and merges.txt, or of a tokenizer.json."""
+        return Bpe(*read_merges(path, vocabulary_size, SETTINGS), self.lowercase)
 
-    def tokenizer(self, texts: Iterable[str], vocabulary_size: int) -> "Bpe":
-        """Return the given tokenizer, or one trained on the texts, of exactly `vocabulary_size` pieces."""
-        if self.path is not None:
-            return Bpe(*read_merges(resolved(self.path), vocabulary_size, SETTINGS), self.lowercase)
-        return self._trained(list(texts), vocabulary_size)
-
-    def _trained(self, texts: list[str], vocabulary_size: int) -> "Bpe":
+    def trained(self, texts: Iterable[str], vocabulary_size: int) -> "Bpe":
         """Train with all one-character pieces given in sorted order, so that no number depends on a hash table."""
+        texts = list(texts)
         untrained = bert_pipeline(_model([], [], "[UNK]"), self.lowercase)
         alphabet = alphabet_of(map(untrained.normalizer.normalize_str, texts), vocabulary_size)
         trainer = library().trainers.BpeTrainer(

@@ -4,18 +4,16 @@ Decoded text is the text, byte for byte: nothing is normalised.
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Literal
 
 from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.tasks.data_folder import resolved
 from steeplechase.tasks.tokenizer.bpe import MINIMUM_FREQUENCY, Bpe
 from steeplechase.tasks.tokenizer.library import Pipeline, learned_merges, library, pieces_in_order
-from steeplechase.tasks.tokenizer.tokenizer import TokenizerOption, exactly
+from steeplechase.tasks.tokenizer.tokenizer import LearnedOption, exactly
 from steeplechase.tasks.tokenizer_file import Settings
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS, read_merges
 
-TRAINING_VERSION = 1  # incremented when the vocabulary of the same texts changes
 WHITE_SPACE = tuple("ĠĊĉčċČ")
 """The bytes of a space, of line breaks and of tabs, as the library writes them."""
 
@@ -24,7 +22,7 @@ SETTINGS: Settings = {("pre_tokenizer", "type"): "ByteLevel"}
 """Of a tokenizer.json that tokenizes as this does."""
 
 
-class ByteBpeOption(TokenizerOption):
+class ByteBpeOption(LearnedOption):
     """Byte-pair encoding of bytes, learned from the corpus's train split or given (GPT-2, RoBERTa, BART)."""
 
     kind: Literal["byte_bpe"] = "byte_bpe"
@@ -33,19 +31,12 @@ class ByteBpeOption(TokenizerOption):
     """A given vocabulary: a folder with vocab.json and merges.txt, as RoBERTa's, or a tokenizer.json. Default:
     learned from the corpus."""
 
-    def inputs(self) -> JsonValue:
-        """Return the settings, or the sha256 of the given files; raises DataError where they are wrong."""
-        if self.path is None:
-            return {"kind": self.kind, "training_version": TRAINING_VERSION}
-        return {
-            "kind": self.kind,
-            "sha256": ByteBpe(*read_merges(resolved(self.path), settings=SETTINGS), False).vocabulary_hash,
-        }
+    def given(self, path: Path, vocabulary_size: int | None = None) -> "ByteBpe":
+        """Return the tokenizer of vocab.json and merges.txt, or of a tokenizer.json."""
+        return ByteBpe(*read_merges(path, vocabulary_size, SETTINGS), False)
 
-    def tokenizer(self, texts: Iterable[str], vocabulary_size: int) -> "ByteBpe":
-        """Return the given tokenizer, or one trained on the texts, of exactly `vocabulary_size` pieces."""
-        if self.path is not None:
-            return ByteBpe(*read_merges(resolved(self.path), vocabulary_size, SETTINGS), False)
+    def trained(self, texts: Iterable[str], vocabulary_size: int) -> "ByteBpe":
+        """Train with all bytes as first pieces. Raises DataError for fewer pieces."""
         untrained = _pipeline_of(library().models.BPE())
         initial = [*SPECIAL_TOKENS, *sorted(library().pre_tokenizers.ByteLevel.alphabet())]
         if vocabulary_size < len(initial):

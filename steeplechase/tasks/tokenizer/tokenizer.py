@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue, Schema
+from steeplechase.tasks.data_folder import resolved
 from steeplechase.tasks.tokenizer.library import Pipeline, library
-from steeplechase.tasks.vocabulary import VOCABULARY_FILE, special_pieces
+from steeplechase.tasks.vocabulary import VOCABULARY_FILE, read_pieces, special_pieces, vocabulary_text
 
 SETTINGS_FILE = "tokenizer.json"
 
@@ -45,14 +46,14 @@ class Tokenizer(ABC):
         self.pad, self.unknown, self.classify, self.separate, self.mask = specials
 
     @classmethod
-    @abstractmethod
-    def read(cls, folder: Path, lowercase: bool) -> "Tokenizer":
+    def read(cls, folder: Path, lowercase: bool) -> Self:
         """Return the tokenizer of a folder's vocabulary files. Raises DataError where they are wrong."""
+        return cls(read_pieces(folder / VOCABULARY_FILE), lowercase)
 
     @property
-    @abstractmethod
     def file_texts(self) -> tuple[str, ...]:
-        """The text of each vocabulary file, in the order of their names."""
+        """The text of each vocabulary file, in the order of their names; by default one piece to a line."""
+        return (vocabulary_text(self.pieces),)
 
     @abstractmethod
     def _pipeline(self) -> Pipeline:
@@ -180,6 +181,35 @@ class TokenizerOption(Schema):
 
         Raises DataError if a given vocabulary is malformed or has more than `vocabulary_size` pieces.
         """
+
+
+class LearnedOption(TokenizerOption):
+    """A tokenizer that is learned from the corpus unless `path` names a given vocabulary."""
+
+    training_version: ClassVar[int] = 1
+    """Incremented when the vocabulary of the same texts changes."""
+    path: str | None = None
+
+    @abstractmethod
+    def given(self, path: Path, vocabulary_size: int | None = None) -> Tokenizer:
+        """Return the tokenizer of a path, of at most `vocabulary_size` pieces. Raises DataError for wrong files."""
+
+    @abstractmethod
+    def trained(self, texts: Iterable[str], vocabulary_size: int) -> Tokenizer:
+        """Return a tokenizer that is trained on the texts, of exactly `vocabulary_size` pieces."""
+
+    def inputs(self) -> JsonValue:
+        """Return the settings, and the version of the training or the sha256 of the given files."""
+        settings = self.model_dump(exclude={"path"})
+        if self.path is None:
+            return {**settings, "training_version": self.training_version}
+        return {**settings, "sha256": self.given(resolved(self.path)).vocabulary_hash}
+
+    def tokenizer(self, texts: Iterable[str], vocabulary_size: int) -> Tokenizer:
+        """Return the given tokenizer, or one trained on the texts, of exactly `vocabulary_size` pieces."""
+        if self.path is not None:
+            return self.given(resolved(self.path), vocabulary_size)
+        return self.trained(texts, vocabulary_size)
 
 
 def exactly(vocabulary_size: int, pieces: list[str]) -> list[str]:

@@ -18,19 +18,16 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from steeplechase.foundation.numpy_on_use import np
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.tasks.data_folder import resolved
 from steeplechase.tasks.tokenizer.library import Pipeline, library
-from steeplechase.tasks.tokenizer.tokenizer import Tokenizer, TokenizerOption, exactly
+from steeplechase.tasks.tokenizer.tokenizer import LearnedOption, Tokenizer, exactly
 from steeplechase.tasks.vocabulary import SCORES_FILE, SPECIAL_TOKENS, alphabet_of, read_scores, scores_text
 
-TRAINING_VERSION = 1  # incremented when the vocabulary of the same texts changes
 SPACE = "▁"
 CONTROL = "\0"
 """Begins the special pieces inside the model. No normalised text contains it, so that no text gives such a piece."""
 
 
-class UnigramOption(TokenizerOption):
+class UnigramOption(LearnedOption):
     """A unigram language model of pieces, learned from the corpus's train split or given (XLNet, ALBERT)."""
 
     kind: Literal["unigram"] = "unigram"
@@ -41,17 +38,12 @@ class UnigramOption(TokenizerOption):
     lowercase: bool = True
     """Lower-case the text and strip accents."""
 
-    def inputs(self) -> JsonValue:
-        """Return the settings, or the sha256 of the given file; raises DataError where it is wrong."""
-        if self.path is None:
-            return {"kind": self.kind, "lowercase": self.lowercase, "training_version": TRAINING_VERSION}
-        given = Unigram(*read_scores(resolved(self.path)), self.lowercase)
-        return {"kind": self.kind, "lowercase": self.lowercase, "sha256": given.vocabulary_hash}
+    def given(self, path: Path, vocabulary_size: int | None = None) -> "Unigram":
+        """Return the tokenizer of a .vocab file."""
+        return Unigram(*read_scores(path, vocabulary_size), self.lowercase)
 
-    def tokenizer(self, texts: Iterable[str], vocabulary_size: int) -> "Unigram":
-        """Return the given tokenizer, or one trained on the texts, of exactly `vocabulary_size` pieces."""
-        if self.path is not None:
-            return Unigram(*read_scores(resolved(self.path), vocabulary_size), self.lowercase)
+    def trained(self, texts: Iterable[str], vocabulary_size: int) -> "Unigram":
+        """Return the tokenizer of the pieces that `learned_pieces` finds."""
         split, words = _pipeline_of(library().models.Unigram(), self.lowercase), Counter[str]()
         for text in texts:
             normalised = split.normalizer.normalize_str(text)

@@ -89,11 +89,6 @@ class WordPiece(Tokenizer):
         return cls(read_vocabulary(folder / VOCABULARY_FILE), lowercase)
 
     @property
-    def file_texts(self) -> tuple[str, ...]:
-        """The text of vocab.txt."""
-        return (vocabulary_text(self.pieces),)
-
-    @property
     def settings(self) -> dict[str, JsonValue]:
         """What the tokenizer has beside its vocabulary file; the kind is left out, it was once the only one."""
         return {"lowercase": self.lowercase}

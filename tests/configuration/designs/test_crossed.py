@@ -8,7 +8,7 @@ import pytest
 from search_space.candidate import Candidate
 from steeplechase.analysis.contrasts import CrossedDesign
 from steeplechase.configuration.designs import Factorial
-from steeplechase.configuration.designs.crossed import crossed, missing_runs_warning
+from steeplechase.configuration.designs.factorial import crossed, missing_runs_warning
 
 BASELINE = Candidate()
 WHOLE = Factorial(vary={"depth": (12, 6), "width": (256, 128), "feed_forward_width": (1024, 512)})

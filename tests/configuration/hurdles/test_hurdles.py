@@ -15,8 +15,7 @@ from steeplechase.configuration.hurdles import (
     RankChecked,
     TopFraction,
 )
-from steeplechase.configuration.hurdles.decision import HurdleDecision
-from steeplechase.configuration.hurdles.population import Population, State, TrialView
+from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, TrialView
 from tests.factories.populations import Runner, race, random_table, runners
 
 NOT_NUMBERS = (None, math.nan, math.inf, -math.inf)

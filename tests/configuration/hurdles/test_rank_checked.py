@@ -5,8 +5,7 @@ import random
 import pytest
 
 from steeplechase.configuration.hurdles import Asha, RankChecked
-from steeplechase.configuration.hurdles.decision import HurdleDecision
-from steeplechase.configuration.hurdles.population import Population, State, TrialView
+from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, TrialView
 from tests.factories.populations import race, runners
 
 RULE = RankChecked(rungs=(1, 2))

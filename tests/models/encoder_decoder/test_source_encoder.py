@@ -13,9 +13,8 @@ from search_space.source_encoder import (
     parameters_with_source_encoder,
     update_flops,
 )
-from steeplechase.models.encoder_decoder import EncoderDecoder
+from steeplechase.models.encoder_decoder import EncoderDecoder, add_source_encoder, first_stage_parameters
 from steeplechase.models.initialisation import initialise
-from steeplechase.models.source_encoder import add_source_encoder, first_stage_parameters
 from tests.factories.encoder_decoders import CHANGES, architecture, built, tokens
 
 SIZES, VOCABULARY, LENGTH = SourceEncoderSizes(depth=1, heads=2, feed_forward_width=24), 30, 12

@@ -9,8 +9,12 @@ from torch.nn.functional import cross_entropy, linear
 
 from steeplechase.models.kernels import vocabulary_cross_entropy as module
 from steeplechase.models.kernels.native import bindings as calls
-from steeplechase.models.kernels.vocabulary_cross_entropy import sample_tokens, vocabulary_cross_entropy
-from steeplechase.models.kernels.vocabulary_logits import FEW_ROWS, vocabulary_logits
+from steeplechase.models.kernels.vocabulary_cross_entropy import (
+    FEW_ROWS,
+    sample_tokens,
+    vocabulary_cross_entropy,
+    vocabulary_logits,
+)
 
 ROWS, WORDS, WIDTH = 40, 700, 16  # tokens: two whole blocks of the compiled operator and a part of one
 ROUNDING = {torch.float64: 1e-12, torch.float32: 2e-6, torch.bfloat16: 3e-2}

@@ -10,7 +10,7 @@ from reports.statistics.learning import Learning, learning_of, share_of_a_family
 from reports.statistics.results import Results, results_of
 from search_space.candidate import Candidate
 from search_space.objective.masked_language_model import MaskedLanguageModel
-from search_space.objective.replaced_token_detection import ReplacedTokenDetection
+from search_space.objective.replaced_tokens import ReplacedTokenDetection
 from tests.factories.reports import TOKENS, Trial, document, primary, snapshot
 
 

@@ -15,9 +15,8 @@ from steeplechase.foundation.errors import DataError
 from steeplechase.ledger.stage_results.shared import TokensResult
 from steeplechase.tasks.corpora.assembly import assemble
 from steeplechase.tasks.corpora.text_files import TextFilesCorpus
-from steeplechase.tasks.lexicon.supersenses import Lexicon
-from steeplechase.tasks.lexicon.token_senses import read_token_senses
-from steeplechase.tasks.mentions.gazetteer import Gazetteer
+from steeplechase.tasks.lexicon.supersenses import Lexicon, read_token_senses
+from steeplechase.tasks.mentions.declaration import Gazetteer
 from steeplechase.tasks.packing import open_split
 from steeplechase.tasks.progress import silent
 from steeplechase.tasks.tokenizer import WordOption, WordPieceTraining, load_tokenizer

@@ -15,7 +15,7 @@ from runners.stages.context import ProgressFile, StageContext
 from runners.stages.fine_tune import FineTuneStage
 from runners.training.checkpoint import WEIGHTS, save_weights
 from steeplechase.commands.generation import Search, texts_of
-from steeplechase.configuration.text_generation import SourceEncoder, TextGeneration
+from steeplechase.configuration.fine_tuning import SourceEncoder, TextGeneration
 from steeplechase.ledger.checkpoints import TunedTrial
 from steeplechase.ledger.result_files import CHECKPOINT, SOURCE_TOKENIZER, predictions_file
 from steeplechase.models.build_encoder import build_encoder

@@ -14,7 +14,8 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.normalisation import PreNorm
 from search_space.objective import LanguageModel
-from search_space.output_layer import OutputLayerOption, Transformed
+from search_space.output_layer import Transformed
+from search_space.output_layer.option import OutputLayerOption
 from steeplechase.models.downstream_model import build_fine_tuned
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise

@@ -16,9 +16,8 @@ from runners.training.optimisers.adamw import adamw
 from runners.training.sequence_to_sequence import FirstStage, TrainingSettings, train_pairs
 from search_space.source_encoder import SourceEncoderSizes
 from steeplechase.models.build_encoder import build_encoder
-from steeplechase.models.encoder_decoder import EncoderDecoder
+from steeplechase.models.encoder_decoder import EncoderDecoder, add_source_encoder, first_stage_parameters
 from steeplechase.models.initialisation import initialise
-from steeplechase.models.source_encoder import add_source_encoder, first_stage_parameters
 from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs
 from tests.factories.encoder_decoders import architecture
 from tests.factories.planted_text_pairs import FIRST_SYMBOL, START, VOCABULARY, planted_pairs

@@ -13,7 +13,7 @@ from search_space.architecture import Architecture
 from search_space.rare_words import RareWords, Variant
 from steeplechase.foundation.errors import DataError
 from steeplechase.models.encoder import Encoder
-from steeplechase.tasks.rare_words.ngrams import NgramTable
+from steeplechase.tasks.rare_words.contexts import NgramTable
 from steeplechase.tasks.tokenizer import WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 

@@ -13,9 +13,8 @@ from runners.training.optimisers.lamb import trust_ratio
 from runners.training.optimisers.parameter_groups import parameter_groups, set_rate
 from search_space.candidate import Candidate
 from search_space.objective import Objective
-from search_space.optimiser import Adam, AdamW, Lamb, OptimiserOption, Sgd
-from search_space.optimiser.muon import Muon
-from search_space.optimiser.stable_adamw import StableAdamW
+from search_space.optimiser import Adam, AdamW, Lamb, Muon, Sgd, StableAdamW
+from search_space.optimiser.option import OptimiserOption
 from search_space.recipe import Recipe
 from steeplechase.foundation.randomness import stream
 from steeplechase.tasks.objectives import build_model

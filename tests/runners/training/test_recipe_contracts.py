@@ -7,9 +7,9 @@ import pytest
 
 from runners.training.recipe_contracts import OF_OPTIMISERS, OF_SCHEDULES, recipe_contracts
 from search_space.candidate import Candidate
-from search_space.optimiser import OptimiserOption
+from search_space.optimiser.option import OptimiserOption
 from search_space.overrides import apply
-from search_space.schedule import ScheduleOption
+from search_space.schedule.option import ScheduleOption
 from steeplechase.commands.plugin_contracts import checked
 from steeplechase.configuration.plugins import PluginError, load_plugin
 from steeplechase.foundation.schema import OpenOption, options_of

@@ -11,9 +11,7 @@ from steeplechase.foundation.schema import JsonValue, options_of
 from steeplechase.tasks.contracts.corpora import CONTRACTS, corpus_contracts
 from steeplechase.tasks.corpora.corpus import CorpusOption
 from steeplechase.tasks.corpora.document import Document
-from steeplechase.tasks.corpora.planted import made_up_words
-from steeplechase.tasks.corpora.planted_cycle import PlantedCycle
-from steeplechase.tasks.corpora.planted_pairs import PlantedPairs
+from steeplechase.tasks.corpora.planted import PlantedCycle, PlantedPairs, made_up_words
 from steeplechase.tasks.progress import Progress
 
 WORDS = made_up_words(400)

@@ -5,9 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from steeplechase.tasks.corpora.planted import PlantedCorpus, made_up_words
-from steeplechase.tasks.corpora.planted_cycle import PlantedCycle
-from steeplechase.tasks.corpora.planted_pairs import PlantedPairs
+from steeplechase.tasks.corpora.planted import PlantedCorpus, PlantedCycle, PlantedPairs, made_up_words
 from steeplechase.tasks.documentation.sentences import sentences, with_neighbours_swapped
 from steeplechase.tasks.progress import silent
 

@@ -3,8 +3,7 @@
 import pytest
 
 from steeplechase.tasks.downstream import find_task
-from steeplechase.tasks.glue.scores import LEADERBOARD, PAPER, PARTS_OF, glue_scores
-from steeplechase.tasks.glue.submission import FILES, table_of
+from steeplechase.tasks.glue.scores import FILES, LEADERBOARD, PAPER, PARTS_OF, glue_scores, table_of
 from tests.factories.glue_folders import ANSWERS, GLUE
 
 # ConvBERT-Small after 1M updates and ELECTRA-Small: arXiv 2008.02496, Table 3

@@ -7,9 +7,15 @@ import numpy as np
 import pytest
 
 from steeplechase.foundation.errors import CorruptionError, DataError
-from steeplechase.tasks.lexicon.supersenses import STOP_WORDS, Lexicon, Supersenses
+from steeplechase.tasks.lexicon.supersenses import (
+    STOP_WORDS,
+    Lexicon,
+    Supersenses,
+    read_token_senses,
+    token_senses,
+    write_token_senses,
+)
 from steeplechase.tasks.lexicon.synonyms import Synonyms
-from steeplechase.tasks.lexicon.token_senses import read_token_senses, token_senses, write_token_senses
 from steeplechase.tasks.tokenizer import WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 from tests.factories.published_data import published

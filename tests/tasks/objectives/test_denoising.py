@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from search_space.candidate import Candidate
 from search_space.corruption import (
-    Context,
-    Corrupted,
-    CorruptionOption,
+    AT_AN_END,
     Empty,
     Fragment,
     MaskedTokens,
@@ -24,9 +22,10 @@ from search_space.corruption import (
     TextInfilling,
     TokenDeletion,
     TokenMasking,
+    fragment_start,
+    span_lengths,
 )
-from search_space.corruption.fragment import AT_AN_END, fragment_start
-from search_space.corruption.text_infilling import span_lengths
+from search_space.corruption.option import Context, Corrupted, CorruptionOption
 from search_space.objective import Denoising
 from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.foundation.randomness import stream

@@ -9,7 +9,7 @@ from search_space.architecture import Architecture
 from search_space.objective import MaskedLanguageModel, SpanBoundary
 from search_space.selection import SingleToken, SpanGeometric, WholeWord
 from search_space.selection.numbering import NONE
-from steeplechase.models.heads.span_boundary import SpanBoundaryHead
+from steeplechase.models.heads.masked_language_model import SpanBoundaryHead
 from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.masking import MaskedBatch, mask
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryBatch

@@ -18,8 +18,8 @@ from search_space.packing import (
     Stream,
     packings,
 )
-from search_space.packing.consecutive import ConsecutiveSegments
 from search_space.packing.sequences import PairSequences, SequenceSource, Text
+from search_space.packing.stream import ConsecutiveSegments
 from search_space.packing.whole_sentences import sentence_bounds
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import options_of

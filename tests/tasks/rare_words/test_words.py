@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from search_space.rare_words import RareWords
-from steeplechase.tasks.rare_words.contexts import contexts_at, occurrences
-from steeplechase.tasks.rare_words.ngrams import NgramTable, ngrams_of
+from steeplechase.tasks.rare_words.contexts import NgramTable, contexts_at, ngrams_of, occurrences
 from steeplechase.tasks.rare_words.rarification import word_counts
 from steeplechase.tasks.tokenizer import BpeOption, UnigramOption, WordOption, WordPiece, WordPieceTraining
 from steeplechase.tasks.tokenizer.tokenizer import TokenizerOption

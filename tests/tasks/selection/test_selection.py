@@ -6,16 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from search_space.selection import (
-    NGram,
-    Selection,
-    SelectionOption,
-    SingleToken,
-    SpanGeometric,
-    WholeWord,
-    WindowedNGram,
-)
+from search_space.selection import NGram, Selection, SingleToken, SpanGeometric, WholeWord, WindowedNGram
 from search_space.selection.numbering import NONE, drawn_lengths
+from search_space.selection.option import SelectionOption
 from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.foundation.schema import options_of
 from steeplechase.tasks.tokenizer import WordPiece

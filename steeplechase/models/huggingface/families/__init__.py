@@ -3,17 +3,13 @@
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
-from search_space.position import LearnedPositions
-from search_space.position.rotary import RotaryPositions
-from steeplechase.models.huggingface.families.albert import Albert
-from steeplechase.models.huggingface.families.bart import Bart
-from steeplechase.models.huggingface.families.convbert import ConvBert
-from steeplechase.models.huggingface.families.electra import Bert, Electra
+from search_space.position import LearnedPositions, RotaryPositions
+from steeplechase.models.huggingface.families.electra import Bert, ConvBert, Electra
+from steeplechase.models.huggingface.families.encoder_decoder import Bart, Marian
 from steeplechase.models.huggingface.families.family import Family, WeightPair
-from steeplechase.models.huggingface.families.marian import Marian
 from steeplechase.models.huggingface.families.modernbert import ModernBert
 from steeplechase.models.huggingface.families.openai_gpt import OpenAiGpt
-from steeplechase.models.huggingface.families.roberta import Roberta, RobertaPreLayerNorm
+from steeplechase.models.huggingface.families.roberta import Albert, Roberta, RobertaPreLayerNorm
 from steeplechase.models.huggingface.families.xlnet import XlNet
 
 ALBERT, BERT, CONVBERT, ELECTRA = Albert(), Bert(), ConvBert(), Electra()

@@ -10,7 +10,7 @@ from search_space.activation import GATED
 from search_space.architecture import Architecture
 from search_space.convolution import NoConvolution
 from search_space.layer_program import Sublayer, SublayerKind
-from search_space.position.rotary import RotaryPositions
+from search_space.position import RotaryPositions
 from search_space.stack import self_attentions
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface.families.family import NO_EQUIVALENT, SIZES, Family, WeightPair

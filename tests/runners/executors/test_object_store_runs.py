@@ -1,26 +1,33 @@
-"""A run with its stages in an object store gives the table of a local run, after a kill too."""
+"""A run with its stages in an object store comes to what a local run comes to, after a kill too."""
 
+import random
 import shutil
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.factories.command_line import Run, kill, start, steeplechase
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.object_artifacts import artifact_store
+from tests.factories import simulated_training as simulated
+from tests.factories.simulated_training import Killed, Track, folder_of, found
 
-pytestmark = [pytest.mark.engines, pytest.mark.slow]
+
+class Stored(Track):
+    """A run whose stages are in an object store beside its folder."""
+
+    @property
+    def store(self) -> ArtifactStore:
+        return artifact_store(self.folder / "stages", f"file://{self.folder}.objects")
 
 
-def test_a_killed_run_goes_on_from_the_store_alone(small: Run, small_experiment: Path, tmp_path: Path) -> None:
-    results, url = tmp_path / "results", f"file://{tmp_path}/objects"
-    run = start("run", small_experiment, "--out", results, "--store", url, "--workers", "1")
-    while not list(tmp_path.glob("objects/stages/pretrain/*.json")) and run.poll() is None:
-        time.sleep(0.05)
-    kill(run)
-    finished = list((tmp_path / "objects" / "stages").glob("*/*.json"))
-    shutil.rmtree(results / "stages")  # the copies of this machine
-    done = steeplechase("run", small_experiment, "--out", results, "--store", url, "--workers", "1")
-    assert done.returncode == 0, done.stderr
-    assert Run(results, done.stderr, 0.0).table == small.table
-    later = set((tmp_path / "objects" / "stages").glob("*/*.json"))
-    assert later > {*finished}
+@pytest.mark.parametrize("left", [4, 8])
+def test_a_killed_run_goes_on_from_the_store_alone(tmp_path: Path, left: int) -> None:
+    experiment = simulated.small_table(tmp_path)
+    whole = Track(experiment, folder_of(tmp_path, "whole"))
+    killed = Stored(experiment, folder_of(tmp_path, "killed"), left=left)
+    with pytest.raises(Killed):
+        killed.run()
+    shutil.rmtree(killed.folder / "stages")  # the copies of this machine
+    resumed = Stored(experiment, killed.folder, order=random.Random(left))
+    assert found(resumed.run()) == found(whole.run())
+    assert sorted(killed.computed + resumed.computed) == sorted(whole.computed)

@@ -28,10 +28,6 @@ SHARED = ("corpus", "tokens", "evaluation_set")
 STOPPED = "stopped; finished stages are kept, and the same command resumes"
 
 
-Moment = Callable[[Path, int, float], bool]
-"""Whether the run in a folder, of a driver, begun at a time, is where a test acts on it."""
-
-
 def named(parent: int, word: str) -> list[int]:
     """Return the descendants of a process whose command contains a word."""
     found = []
@@ -44,24 +40,17 @@ def named(parent: int, word: str) -> list[int]:
     return found
 
 
-def starting(folder: Path, driver: int, since: float) -> bool:
-    """Whether Ray is about to start."""
-    return bool(named(driver, "ray_host"))
-
-
-def at_work(folder: Path, driver: int, since: float) -> bool:
+def at_work(folder: Path, since: float) -> bool:
     """Whether a trial is being computed."""
     return any(path.stat().st_mtime > since for path in folder.glob("stages/progress/*.json"))
 
 
-def told_until(
-    moment: Moment, act: Callable[[int], None], experiment: Path, folder: Path
-) -> tuple[int, str, set[tuple[int, str]]]:
-    """Start the run, act on it at a moment; return its exit code, its output and its processes at that moment."""
+def told_until(act: Callable[[int], None], experiment: Path, folder: Path) -> tuple[int, str, set[tuple[int, str]]]:
+    """Start the run, act on it when a trial is at work; return its exit code, its output and its processes then."""
     started = command("run", experiment, "--out", folder, "--engine", "ray")
     quiet, pipe, since = subprocess.DEVNULL, subprocess.PIPE, time.time()
     with subprocess.Popen(started, cwd=ROOT, env=variables(), stdout=quiet, stderr=pipe, text=True) as run:
-        while not moment(folder, run.pid, since) and run.poll() is None:
+        while not at_work(folder, since) and run.poll() is None:
             time.sleep(0.05)
         below = descendants(run.pid)
         act(run.pid)
@@ -105,17 +94,16 @@ def kill_first(word: str) -> Callable[[int], None]:
 def test_a_run_that_ends_early_in_every_way_goes_on_to_the_same_table(
     small: Run, small_experiment: Path, tmp_path: Path, temporary: Path
 ) -> None:
-    """One folder through five sessions, so that each also resumes what the one before has left."""
+    """One folder through four sessions, so that each also resumes what the one before has left."""
     folder = tmp_path / "results"
     lend(small.folder, folder, SHARED)
-    for moment, number in ((starting, signal.SIGTERM), (at_work, signal.SIGUSR1)):
-        code, told, below = told_until(moment, signalled(number), small_experiment, folder)
-        assert (code, told.splitlines()[-1]) == (75, STOPPED), told
-        assert "Traceback" not in told
-        assert end_by_themselves(below)
-        assert scratch(temporary) == []
+    code, told, below = told_until(signalled(signal.SIGUSR1), small_experiment, folder)
+    assert (code, told.splitlines()[-1]) == (75, STOPPED), told
+    assert "Traceback" not in told
+    assert end_by_themselves(below)
+    assert scratch(temporary) == []
 
-    code, told, below = told_until(at_work, kill_first("raylet/raylet"), small_experiment, folder)
+    code, told, below = told_until(kill_first("raylet/raylet"), small_experiment, folder)
     assert code == 75, told
     last = told.splitlines()[-1]
     assert last.startswith("Ray ended unexpectedly")
@@ -123,13 +111,13 @@ def test_a_run_that_ends_early_in_every_way_goes_on_to_the_same_table(
     assert not re.findall(r"\bray\b", told.rpartition("Ray ended")[0], re.IGNORECASE)  # its output is in the log only
     assert end_by_themselves(below)
 
-    code, _, below = told_until(at_work, signalled(signal.SIGKILL), small_experiment, folder)
+    code, _, below = told_until(signalled(signal.SIGKILL), small_experiment, folder)
     assert code == -signal.SIGKILL
     assert end_by_themselves(below)
     (left,) = scratch(temporary)
 
     # a trial is an actor; the other processes of Ray are helpers
-    code, told, _ = told_until(at_work, kill_first("Trainable"), small_experiment, folder)
+    code, told, _ = told_until(kill_first("Trainable"), small_experiment, folder)
     assert code == 0, told
     assert "failed" not in told
     assert not left.exists()

@@ -51,8 +51,11 @@ Options = tuple[type[Any], ...]
 
 def with_stand_ins(axis: type[BaseModel], options: Options) -> Options:
     """Return the options of an axis with the stand-ins of those that it lacks."""
+    found = _STAND_INS.get(axis)
+    if not found:
+        return options
     kinds = set(map(_kind, options))
-    return (*options, *(each for kind, each in _STAND_INS.get(axis, {}).items() if kind not in kinds))
+    return (*options, *(each for kind, each in found.items() if kind not in kinds))
 
 
 def add(

@@ -10,8 +10,7 @@ from runners.cost_estimate.prediction import Prediction, disk_shortage, predicte
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.missing_data import missing_device
 from runners.part import WHOLE, Part
-from runners.plan_finals import final_notes, final_stages, score_notes
-from runners.plan_references import reference_notes, standings_in
+from runners.plan_notes import final_notes, final_stages, reference_notes, score_notes, standings_in
 from runners.plan_tuning import TuningCost, plan_tuning_of
 from runners.settings import Selection
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels

@@ -16,8 +16,7 @@ from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.tuning import Point, name_of, points_of
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
-from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
-from steeplechase.ledger.tuning_selection import Choice
+from steeplechase.ledger.tuning_plan import CHOICES, TUNING, Choice, TuningPlan, choices_of
 from steeplechase.tasks.data_folder import with_paths_as_in
 
 Missing = Callable[[Iterable[Stage]], list[Stage]]

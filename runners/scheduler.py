@@ -12,9 +12,9 @@ from runners.dag import SharedStages
 from runners.scheduling.decisions import AUDIT, audited
 from runners.scheduling.rows import rows_of
 from runners.scheduling.state import RunState
-from runners.search.extra_seeds import extra_seeds
 from runners.search.final_phase import final_entries, finalists_fact, winner_fact
 from runners.search.next_arms import ArmEntry, arm_row, count_of_proposals, listed_entries, proposed_entries
+from runners.search.scored_trials import extra_seeds
 from runners.search.tuning_phase import choices, own_arms, tuning_arms
 from runners.search.warm_start import WARM_START
 from runners.work_queue import StageTask

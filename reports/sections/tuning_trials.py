@@ -15,7 +15,7 @@ from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import NOT_ENDED, TrialStatus
 from steeplechase.ledger.snapshot import Tuning
-from steeplechase.ledger.tuning_selection import Choice
+from steeplechase.ledger.tuning_plan import Choice
 
 TUNING = "tuning"
 CHOSEN = " chosen"

@@ -14,7 +14,6 @@ from runners.stages.context import Diverged, StageContext
 from runners.stages.fine_tune import FineTuneStage
 from runners.training.checkpoint import architecture_in, load_weights, save_weights, write_architecture
 from runners.training.cloze_writer import ClozeModel, ClozeWriter
-from runners.training.decoder_writer import DecoderWriter
 from runners.training.dropout import seed_dropout
 from runners.training.optimisers.adamw import adamw
 from runners.training.sequence_to_sequence import (
@@ -24,7 +23,7 @@ from runners.training.sequence_to_sequence import (
     mean_target_loss,
     train_pairs,
 )
-from runners.training.text_writer import TextWriter, source_tensors
+from runners.training.text_writer import DecoderWriter, TextWriter, source_tensors
 from search_space.architecture import Architecture
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from steeplechase.configuration.fine_tuning import SourceEncoder

@@ -4,8 +4,9 @@ One training at a time; the earliest trial that may continue trains to its next 
 budget, so that one with a smaller budget is the beginning of one with a larger budget.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +14,41 @@ import numpy as np
 from runners.replay.features import Features, Numbers
 from runners.replay.settings import TOKENS, SearchSettings
 from runners.scheduling.cohort_search import CohortSearch
-from runners.search.recorded_proposals import Told, next_points
+from runners.search.optuna_sampler import told_trial
 from steeplechase.configuration.hurdles.population import State, TrialView
 from steeplechase.foundation.randomness import stream_seed
+
+
+@dataclass(frozen=True)
+class Told:
+    """A recorded candidate that a replayed search has seen."""
+
+    point: tuple[float, ...]
+    """Numbers of labels, and numbers in [0, 1] [axes]."""
+    losses: tuple[float, ...]
+    final: float | None
+
+
+def next_points(
+    labels: Sequence[Sequence[str] | None], told: Sequence[Told], seed: int, count: int, startup: int
+) -> list[tuple[float, ...]]:
+    """Return proposals of TPE in a space of recorded configurations; axes have labels, or None for numbers."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+    choices, numbers = optuna.distributions.CategoricalDistribution, optuna.distributions.FloatDistribution(0.0, 1.0)
+    axes: dict[str, optuna.distributions.BaseDistribution] = {
+        str(axis): numbers if known is None else choices(range(len(known))) for axis, known in enumerate(labels)
+    }
+    sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup, constant_liar=True)
+    study = optuna.create_study(sampler=sampler)
+    for each in told:
+        place = dict(zip(axes, each.point, strict=True))
+        point = {axis: value if axes[axis] is numbers else int(value) for axis, value in place.items()}
+        study.add_trial(told_trial(axes, point, each.losses, None if each.final is None else [each.final]))
+    return [tuple(float(trial.params[axis]) for axis in axes) for trial in (study.ask(axes) for _ in range(count))]
+
 
 ROUNDING = 1e-9  # sums of shares of a training
 

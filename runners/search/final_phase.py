@@ -10,7 +10,7 @@ from statistics import fmean
 
 from runners.search.history import SearchHistory
 from runners.search.next_arms import ArmEntry
-from runners.search.observation import Observation
+from runners.search.observations import Observation
 from runners.search.scored_trials import scored_trials
 from runners.search.study_values import MAXIMISED, values_at_rungs
 from runners.stage_labels import all_labels

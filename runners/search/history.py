@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from functools import cached_property
 
-from runners.search.observation import Observation
-from runners.search.observations import observation_of, shifted_by_baseline
+from runners.search.observations import Observation, observation_of, shifted_by_baseline
 from runners.search.scored_trials import scored_tasks
 from runners.stage_labels import all_labels
 from steeplechase.configuration.arm import BASELINE

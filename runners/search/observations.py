@@ -1,10 +1,9 @@
 """Observations of trials for a sampler: losses at the rungs, and the values of the search's objectives."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import fmean
 
-from runners.search.observation import Observation
 from runners.stage_labels import fine_tune_labels, pretrain_labels
 from steeplechase.configuration.designs.search import MEASURED
 from steeplechase.configuration.experiment import Experiment
@@ -13,6 +12,33 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import ArmRow, TrialStatus, final_loss_of, primary_score
 from steeplechase.ledger.selected_settings import score_of
 from steeplechase.ledger.trial_history import TrialHistory
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A candidate as changes from the baseline, with what was measured of it at each rung that it reached."""
+
+    changes: Mapping[str, JsonValue]
+    losses: tuple[float, ...]
+    """Held-out loss at each rung, and at the end."""
+    complete: bool
+    """Whether it was trained to the full budget."""
+    objectives: tuple[float | None, ...] = ()
+    """Values of the search's objectives, None of one that is not measured yet; if empty, the last loss is the only
+    objective."""
+    proposed: bool = True
+    """Whether this search proposed it; False for the baseline and for observations of other searches."""
+    seeds: int = 1
+    """Number of trials of this observation."""
+    scores: tuple[float, ...] = ()
+    """Score of the hurdle's probe at each rung; empty without a probe."""
+    diverged: bool = False
+    """Whether a trial of it diverged, so that no value at a rung speaks for it."""
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The objectives in their order, of a complete observation."""
+        return tuple(value for value in self.objectives if value is not None) or self.losses[-1:]
 
 
 def observation_of(

@@ -25,7 +25,7 @@ from runners.search.encoding import (
     suggested,
     uniformly,
 )
-from runners.search.observation import Observation
+from runners.search.observations import Observation
 from runners.search.study_values import MAXIMISED, expected_values, values_at_rungs
 from search_space.candidate import Candidate
 from steeplechase.configuration.designs.search import NON_ADAPTIVE, Search

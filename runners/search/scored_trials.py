@@ -1,9 +1,15 @@
-"""Trials with their values by metric, as in a report: no task below a reference is in the score."""
+"""Trials with their values by metric, as in a report, and the extra seeds of a sequential design that follow.
+
+No task below a reference is in the score. Arms at their own recipes form a separate family.
+"""
 
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from runners.search.tuning_phase import families
+from runners.stage_labels import all_labels
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.next_seeds import next_seeds
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.metrics import results_by_arm, values_of_trial
 from steeplechase.ledger.records import TrialRow
@@ -11,6 +17,24 @@ from steeplechase.ledger.snapshot import shared_records
 from steeplechase.ledger.task_references import references_of
 from steeplechase.ledger.task_standing import standings, tasks_in_score
 from steeplechase.ledger.trial_history import TrialHistory, histories_of
+
+
+def extra_seeds(experiment: Experiment, rows: LedgerRows) -> dict[str, tuple[int, ...]]:
+    """Return the seeds to add by arm; none if the seeds are listed, every comparison is decided, or none is left."""
+    seeds = experiment.pretraining.seeds
+    if isinstance(seeds, tuple):
+        return {}
+    found = tuple(families(rows))
+    arms = frozenset[str]().union(*(family.arms for family in found))
+    results = scored_trials(experiment, rows, all_labels(experiment), arms)
+    added: dict[str, set[int]] = {}
+    for family in found:
+        members = [(row, values) for row, values in results if row.arm in family.arms]
+        proposed = next_seeds(seeds.until_decided, *results_by_arm(members), family.baseline, experiment.comparison)
+        for name, new_seeds in proposed.items():
+            added.setdefault(name, set()).update(new_seeds)
+    return {name: tuple(sorted(new_seeds)) for name, new_seeds in added.items()}
+
 
 TrialValues = tuple[TrialRow, dict[str, float]]
 

@@ -9,7 +9,7 @@ rung is taken for that at the end. Hurdles never stop the baseline, so that it h
 
 from collections.abc import Iterable, Sequence
 
-from runners.search.observation import Observation
+from runners.search.observations import Observation
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 
 MAXIMISED = (SCORE,)

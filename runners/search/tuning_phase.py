@@ -19,8 +19,7 @@ from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.records import TrialStatus, final_loss_of
 from steeplechase.ledger.selected_settings import score_of
 from steeplechase.ledger.trial_history import TrialHistory, histories_of
-from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
-from steeplechase.ledger.tuning_selection import Choice, chosen, mean_over_seeds
+from steeplechase.ledger.tuning_plan import CHOICES, TUNING, Choice, TuningPlan, choices_of, chosen, mean_over_seeds
 
 OWN = f"{AT}own"
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from runners.search.history import SearchHistory
-from runners.search.observation import Observation
-from runners.search.observations import as_json, from_json, shifted_by_baseline
+from runners.search.observations import Observation, as_json, from_json, shifted_by_baseline
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.canonical import canonical_text, fingerprint
 from steeplechase.foundation.errors import ConflictError

@@ -1,8 +1,9 @@
 """Arguments of several commands, and the selection of an experiment at a scale."""
 
+import hashlib
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
@@ -11,14 +12,58 @@ import typer
 from runners.flags import DEFAULT_SCALE, WrongSetting, folder_named, options_of
 from search_space.cost import CONVENTIONS, Convention
 from search_space.module_factories import allow_packages
-from steeplechase.commands.checkpoints import with_imported_folders
+from steeplechase.configuration.checkpoints import with_folders
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.initial_checkpoint import is_initial_checkpoint
 from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.yaml import ConfigurationFile, read_file
 from steeplechase.configuration.yaml.experiment_files import experiment_file, experiment_files
 from steeplechase.configuration.yaml.settings import with_settings
-from steeplechase.foundation.errors import ConfigurationError, UserError, not_one_of
+from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.errors import ConfigurationError, ConflictError, UserError, not_one_of
+from steeplechase.ledger.paths import RESULTS
 from steeplechase.ledger.records import WITHOUT_SCALES
+from steeplechase.tasks.data_folder import resolved
+
+IMPORTED = Path(RESULTS) / "imported"
+CONFIG = "config.json"
+SOURCES = ("*.json", "*.txt", "*.model", "*.safetensors")
+"""The files of a Hugging Face folder that a checkpoint is made of."""
+DIGITS = 16
+
+
+def with_imported_folders(file: ConfigurationFile) -> ConfigurationFile:
+    """Return the file with its Hugging Face folders as initial checkpoints.
+
+    Raises DataError with the reasons why a folder cannot be imported.
+    """
+    documents = {scale: with_folders(document, _imported) for scale, document in file.documents.items()}
+    return replace(file, documents=documents)
+
+
+def _imported(name: str) -> str:
+    """Return the initial checkpoint of a Hugging Face folder; any other path is returned unchanged."""
+    folder = resolved(name)
+    if is_initial_checkpoint(folder) or not (folder / CONFIG).is_file():
+        return name
+    from steeplechase.commands.huggingface.import_folder import import_folder
+
+    out = IMPORTED / f"{folder.resolve().name}-{_content(folder)[:DIGITS]}"
+    if not is_initial_checkpoint(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            import_folder(folder, out, f"{folder} as {out}")
+        except ConflictError:
+            if not is_initial_checkpoint(out):  # else another command has imported it meanwhile
+                raise
+    return str(out)
+
+
+def _content(folder: Path) -> str:
+    """Return the hash of the names and contents of a folder's files."""
+    files = sorted({path for pattern in SOURCES for path in folder.glob(pattern) if path.is_file()})
+    return hashlib.sha256("\n".join(f"{path.name} {sha256_of(path)}" for path in files).encode()).hexdigest()
+
 
 ExperimentFile = Annotated[
     Path,

@@ -29,8 +29,7 @@ from search_space.cards import card_memory
 from steeplechase.commands.arguments import ExperimentFile, choose_any, with_flags_of, with_places
 from steeplechase.commands.output import program, readers_may_go
 from steeplechase.commands.report import all_of, print_report
-from steeplechase.commands.running.closing import deciding_lines, failure_lines, lines_of_a_part
-from steeplechase.commands.running.opening import opening_lines
+from steeplechase.commands.run_lines import deciding_lines, failure_lines, lines_of_a_part, opening_lines
 from steeplechase.commands.stopping import Stopping, stopping
 from steeplechase.commands.terminal.live_view import LiveView
 from steeplechase.commands.terminal.mlflow_sync import Mirroring

@@ -16,12 +16,12 @@ from steeplechase.foundation.atomic_files import disk_refusals
 from steeplechase.foundation.canonical import canonical_text, fingerprint
 from steeplechase.foundation.errors import CorruptionError, MachineError, first_lines
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.database_copy import in_memory
 from steeplechase.ledger.database_file import (
     SCHEMA,
     SCHEMA_VERSION,
     begin,
     for_writing,
+    in_memory,
     missing_rows,
     refuse_irregular,
     writer_of,

@@ -6,6 +6,8 @@ rows that are missing at the end of a table are detected. So are references to r
 ledger, without that table, is held to alone.
 """
 
+import os
+import shutil
 import sqlite3
 import stat
 import time
@@ -16,6 +18,7 @@ from pathlib import Path
 from steeplechase.foundation.atomic_files import flush, write_whole
 from steeplechase.foundation.errors import MachineError
 from steeplechase.foundation.locking import POSIX, SILENT_SECONDS, kernel_holder, tell
+from steeplechase.foundation.scratch import scratch_folder
 
 IN_MEMORY = ":memory:"
 LONGEST_WAIT_SECONDS = 300.0
@@ -147,3 +150,66 @@ def refuse_irregular(path: Path, read_only: bool) -> None:
         raise MachineError(f"{path}: is a symbolic link, and ledgers are not written through links; move it away")
     if not stat.S_ISREG(mode):
         raise MachineError(f"{path}: is not a regular file; move it away")
+
+
+LOGS = (LOG, JOURNAL)
+SHARED_INDEX = LOG_INDEX
+"""Exists while a process has the ledger open; such a file must be read through SQLite only."""
+ATTEMPTS = 5
+LONGEST_READ_SECONDS = 10.0
+"""For another program that holds the file exclusively."""
+
+
+def in_memory(path: Path) -> sqlite3.Connection:
+    """Return the ledger's committed content.
+
+    Raises OSError and sqlite3.DatabaseError, MachineError if the file changes during every copy.
+    """
+    path = Path(os.path.realpath(path))  # the logs of a linked file are beside its target
+    if beside(path, SHARED_INDEX).exists():
+        return _loaded(f"{path.as_uri()}?mode=ro", path)
+    for _ in range(ATTEMPTS):
+        with scratch_folder() as scratch:
+            before = _state(path)
+            copy = scratch / path.name
+            shutil.copyfile(path, copy)
+            for log in LOGS:
+                if beside(path, log).exists():
+                    shutil.copyfile(beside(path, log), beside(copy, log))
+            if _state(path) == before:
+                return _loaded(copy.as_uri(), path)
+        if beside(path, SHARED_INDEX).exists():
+            return _loaded(f"{path.as_uri()}?mode=ro", path)
+    raise MachineError(f"{path}: changes while it is read; try again")
+
+
+def _loaded(address: str, path: Path) -> sqlite3.Connection:
+    until = time.monotonic() + LONGEST_READ_SECONDS
+
+    def give_up(status: int, remaining: int, total: int) -> None:
+        """Without it a backup goes on for ever while another program holds the file."""
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > until:
+            raise MachineError(f"{path}: is locked by {writer_of(path)}; end it first")
+
+    memory = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as file:
+            file.backup(memory, progress=give_up)
+        memory.execute("PRAGMA query_only=ON")
+    except BaseException:
+        memory.close()
+        raise
+    return memory
+
+
+def _state(path: Path) -> list[tuple[int, int, int] | None]:
+    """Return the inode, size and time of the file and of each log, which change with every write."""
+    return [_stamp(beside(path, ending)) for ending in ("", *LOGS, SHARED_INDEX)]
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns

@@ -25,8 +25,7 @@ from steeplechase.ledger.task_references import (
     with_added_references,
 )
 from steeplechase.ledger.trial_history import TrialHistory, histories_of, latest_records
-from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
-from steeplechase.ledger.tuning_selection import Choice
+from steeplechase.ledger.tuning_plan import CHOICES, TUNING, Choice, TuningPlan, choices_of
 
 DRAWN_IDENTITY = "drawn identity"
 """The fact with letters that were drawn when the ledger was made."""

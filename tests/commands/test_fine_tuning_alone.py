@@ -138,7 +138,7 @@ def test_what_fine_tuning_alone_cannot_do_is_said(
 def test_a_hugging_face_folder_is_imported_once_and_fine_tuned_by_one_command(
     folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("steeplechase.commands.checkpoints.IMPORTED", folder / "imported")
+    monkeypatch.setattr("steeplechase.commands.arguments.IMPORTED", folder / "imported")
     assert call("export", folder / "plain", folder / "hub").code == 0
     file = file_of(folder, pretraining__init_checkpoint="hub", design__arms={"fast": {"fine_tuning.epochs": 2}})
     answer = call("run", file, "--out", folder / "out", "--workers", 1)

@@ -9,7 +9,7 @@ import pytest
 from reports.report import build
 from reports.statistics.experiment import experiment_of
 from runners.opening import RunRequest
-from steeplechase.commands.running.closing import deciding_lines
+from steeplechase.commands.run_lines import deciding_lines
 from steeplechase.ledger.paths import ResultPaths
 from tests.factories.reports import document, snapshot
 from tests.reports.test_finding import Trial

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from runners.work_queue import Failure, StageTask
-from steeplechase.commands.running.closing import failure_lines
+from steeplechase.commands.run_lines import failure_lines
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.artifacts import Outcome
 from tests.factories import simulated_training as simulated

@@ -9,9 +9,8 @@ from runners.cost_estimate.prediction import Prediction, Range
 from runners.opening import RunRequest, stages_of
 from runners.part import Part
 from runners.settings import Selection
-from runners.work_left import WorkLeft
 from steeplechase.commands.run import cluster_in_environment, refuse_silent_cluster
-from steeplechase.commands.running.opening import opening_lines
+from steeplechase.commands.run_lines import WorkLeft, opening_lines
 from steeplechase.foundation.errors import MachineError
 from steeplechase.ledger.paths import ResultPaths
 from tests.factories import simulated_training as simulated
@@ -39,7 +38,7 @@ def test_a_disk_with_less_space_than_predicted_is_told_before_the_run(
 ) -> None:
     declared = simulated.small_table(tmp_path)
     work = WorkLeft(3, Prediction(None, Range(2e15, None, None), 3, ()))
-    monkeypatch.setattr("steeplechase.commands.running.opening.work_left", lambda *of: work)
+    monkeypatch.setattr("steeplechase.commands.run_lines.work_left", lambda *of: work)
     request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
     _, shortage = opening_lines(request, is_default=False)
     assert re.fullmatch(r"warning: .*: about 2,000,000,000.0 MB are needed, and .* MB are free", shortage)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from runners.training.decoder_writer import DecoderWriter
 from runners.training.optimisers.adamw import adamw
 from runners.training.sequence_to_sequence import TrainingSettings, train_pairs
+from runners.training.text_writer import DecoderWriter
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.encoder_decoder import EncoderDecoder
 from steeplechase.models.initialisation import initialise

@@ -10,8 +10,7 @@ from search_space.candidate import Candidate
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot, Tuning
 from steeplechase.ledger.trial_history import TrialHistory
-from steeplechase.ledger.tuning_plan import TuningPlan
-from steeplechase.ledger.tuning_selection import Choice
+from steeplechase.ledger.tuning_plan import Choice, TuningPlan
 from tests.factories.keys import KEY
 from tests.factories.stage_results import PLAUSIBLE, result_of
 

@@ -254,7 +254,7 @@ def test_another_writer_is_waited_for_and_named(
 def test_a_reader_does_not_wait_for_ever_for_an_exclusive_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("steeplechase.ledger.database_copy.LONGEST_READ_SECONDS", 0.0)
+    monkeypatch.setattr("steeplechase.ledger.database_file.LONGEST_READ_SECONDS", 0.0)
     filled(tmp_path / LEDGER_NAME).close()
     with closing(sqlite3.connect(tmp_path / LEDGER_NAME, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode=DELETE")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from runners.plan_references import reference_notes, standings_in
+from runners.plan_notes import reference_notes, standings_in
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.task_references import TaskReferences
 from steeplechase.ledger.task_standing import standing_of

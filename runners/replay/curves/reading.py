@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from runners.replay.curves import nas_bench_bert, own_ledger, plain, taskset
-from runners.replay.curves.json_text import parsed
+from runners.replay.curves.plain import parsed
 from runners.replay.curves.recorded import RecordedCurves, Unreadable
 from steeplechase.foundation.errors import DataError, MachineError
 from steeplechase.ledger.database import LEDGER_NAME

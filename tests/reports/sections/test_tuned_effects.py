@@ -13,7 +13,7 @@ from steeplechase.analysis.two_way_variance import two_way_estimate
 from steeplechase.ledger.example_tables import ExampleTable, Replicate
 from steeplechase.ledger.records import final_loss_of
 from steeplechase.ledger.snapshot import Snapshot, Tuning
-from steeplechase.ledger.tuning_selection import Choice
+from steeplechase.ledger.tuning_plan import Choice
 from tests.factories.reports import TUNED_RATES, primary, tuned
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runners.policies.evolution import Action, Evolution
-from runners.policies.race import Race
+from runners.scheduling.race_of_trials import Race
 from steeplechase.configuration.designs.search import Tournament
 
 POINTS = 3

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from runners.search.observation import Observation
+from runners.search.observations import Observation
 from runners.search.optuna_sampler import importance, propose
 from runners.search.study_values import expected_values, values_at_rungs
 from search_space.candidate import Candidate

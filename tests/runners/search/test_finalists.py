@@ -9,7 +9,7 @@ import pytest
 
 from runners.replay.recorded_decisions import reproduce
 from runners.search.final_phase import ranked_candidates
-from runners.search.observation import Observation
+from runners.search.observations import Observation
 from steeplechase.configuration.arm import changed_arm
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import components_of

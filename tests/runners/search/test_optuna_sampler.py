@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runners.search.observation import Observation
+from runners.search.observations import Observation
 from runners.search.optuna_sampler import importance, propose
 from search_space.candidate import Candidate
 from search_space.convolution.kernel import WithKernel

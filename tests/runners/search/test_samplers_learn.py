@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import ttest_rel
 
 from runners.search.encoding import labels, point_of
-from runners.search.observation import Observation
+from runners.search.observations import Observation
 from runners.search.optuna_sampler import propose
 from search_space.candidate import Candidate
 from search_space.overrides import apply

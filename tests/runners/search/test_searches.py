@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from runners.search.observation import Observation
-from runners.search.observations import shifted_by_baseline
+from runners.search.observations import Observation, shifted_by_baseline
 from runners.work_queue import Failure, StageTask
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.experiment import violations_of

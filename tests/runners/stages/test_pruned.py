@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from runners.computing import pretrain
+from runners.computing.pruned import pruned
 from runners.dag import shared_stages, trial_stages
 from runners.stages.context import ProgressFile, StageContext
 from runners.stages.pretrain import PRUNING_VERSION, PretrainStage
 from runners.training.checkpoint import architecture_in, load_weights
-from runners.training.pruning import pruned
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import Dynamic

@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from runners.training.decoder_writer import DecoderWriter
 from runners.training.optimisers.adamw import adamw
 from runners.training.sequence_to_sequence import FirstStage, TrainingSettings, train_pairs
+from runners.training.text_writer import DecoderWriter
 from search_space.source_encoder import SourceEncoderSizes
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.encoder_decoder import EncoderDecoder, add_source_encoder, first_stage_parameters

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from runners.training.decoder_writer import NOT_PREDICTED, DecoderWriter, PairTensors, pair_loss
 from runners.training.optimisers.adamw import adamw
 from runners.training.sequence_to_sequence import TrainingSettings, mean_target_loss, train_pairs
+from runners.training.text_writer import NOT_PREDICTED, DecoderWriter, PairTensors, pair_loss
 from steeplechase.models.encoder_decoder import EncoderDecoder
 from steeplechase.models.generation.decoding import target_decoding
 from steeplechase.models.generation.search import SearchSettings, beam_search, greedy_search

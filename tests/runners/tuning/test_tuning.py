@@ -15,7 +15,7 @@ from search_space.overrides import apply
 from steeplechase.configuration.tuning import Tune, name_of, points_of, value_at
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.canonical import canonical, canonical_text
-from steeplechase.ledger.tuning_selection import chosen, mean_over_seeds
+from steeplechase.ledger.tuning_plan import chosen, mean_over_seeds
 from tests.factories.simulated_training import search
 from tests.factories.tuning_runs import RATE, TUNE, tuned
 

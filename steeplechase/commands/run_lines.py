@@ -1,19 +1,92 @@
-"""The last lines of a run: what failed, what a part left for later, and the seeds that decide what is undecided."""
+"""What a run says first and last: trials and estimated time; what failed, and the seeds that decide more."""
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
 from reports.document import Report
 from reports.number_format import duration
+from runners.cost_estimate.past_runs import measured_under
+from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
+from runners.dag import SharedStages
 from runners.opening import RunRequest
-from runners.part import WHOLE
+from runners.part import WHOLE, Part
+from runners.plan import candidates_like, missing_of, stages_of_arm
 from steeplechase.commands.output import program
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.yaml.settings import FLAG
-from steeplechase.ledger.records import NOT_ENDED, TrialStatus
+from steeplechase.foundation.errors import UserError
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.records import NOT_ENDED, WITHOUT_SCALES, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class WorkLeft:
+    """The stages of a run without results, and what they are predicted to cost."""
+
+    stages: int
+    prediction: Prediction
+
+    def seconds(self, workers: int) -> tuple[float, bool] | None:
+        """Return the predicted duration, and whether it is an upper bound alone; None if unknown."""
+        whole, start = self.prediction.seconds, self.prediction.start_seconds or 0.0
+        if not self.stages:
+            return 0.0, False
+        if whole is None or self.prediction.never_measured:
+            return None
+        bounded = whole.is_wide and whole.high is not None
+        longest = whole.high if whole.is_wide and whole.high is not None else whole.middle
+        return longest / min(workers, self.stages) + start, bounded
+
+
+def work_left(experiment: Experiment, shared: SharedStages, places: ResultPaths, part: Part) -> WorkLeft | None:
+    """Return what a run has to compute; None where a ledger beside the results is damaged."""
+    try:
+        store = places.store()
+        remaining = missing_of(store, shared.named().values())
+        for arm in experiment.arms:
+            missing = missing_of(store, stages_of_arm(experiment, shared, arm, part))
+            remaining += missing * candidates_like(experiment, arm)
+        return WorkLeft(len(remaining), predicted(remaining, measured_under(places.root, store)))
+    except UserError:
+        return None
+
+
+def opening_lines(request: RunRequest, is_default: bool) -> tuple[str, ...]:
+    """Return experiment, scale, trials and estimated time, and a lack of space on the disk.
+
+    `is_default` is whether nobody chose the scale.
+    """
+    shared = request.shared
+    assert isinstance(shared, SharedStages)
+    work = work_left(request.experiment, shared, request.paths, request.part)
+    short = disk_shortage(None if work is None else work.prediction, request.paths.root)
+    return _opening_line(request, shared, work, is_default), *(f"warning: {line}" for line in short)
+
+
+def _opening_line(request: RunRequest, shared: SharedStages, work: WorkLeft | None, is_default: bool) -> str:
+    experiment, part = request.experiment, request.part
+    default = " (the default)" if is_default else ""
+    name = experiment.experiment + ("" if request.scale == WITHOUT_SCALES else f" at scale {request.scale}{default}")
+    if not experiment.has_trials:
+        return f"{name}: {len(experiment.arms)} arms, no trials; {len(shared.named())} stages that measure all arms"
+    seeds = first_seeds(experiment.pretraining.seeds)
+    count = sum(part.has_trial(arm.name, seed) for arm in experiment.arms for seed in seeds)
+    trials = f"{count} trial{'' if count == 1 else 's'}"
+    if experiment.search is not None:
+        trials = f"at most {max(count, experiment.search.max_candidates * len(seeds))} trials"
+    left = None if work is None else work.seconds(request.settings.workers)
+    if left is None:
+        return f"{name}: {trials}, no estimate of the time yet"
+    seconds, bounded = left
+    if not seconds:
+        return f"{name}: {trials}, nothing left to compute"
+    return f"{name}: {trials}, {'at most ' if bounded else ''}about {duration(seconds)}"
+
 
 SEEDS, FINAL_SEEDS = "pretraining.seeds", "design.finalists.seeds"
 

@@ -1,1 +1,0 @@
-"""What `run` says before and after its stages."""

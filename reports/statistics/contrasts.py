@@ -14,8 +14,8 @@ from steeplechase.analysis.effects import contrast_difference, contrast_estimate
 from steeplechase.analysis.estimates import Estimates
 from steeplechase.analysis.two_way_variance import grouped, two_way_estimate
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE, PrimaryMetric
-from steeplechase.ledger.arm_values import ArmValues
 from steeplechase.ledger.example_tables import ArmExamples, ExampleTable
+from steeplechase.ledger.metrics import ArmValues
 
 POINTS = 100.0
 """Of a score; those of single examples are shares."""

@@ -22,8 +22,8 @@ from steeplechase.analysis.proportions import smallest_fisher_p, unseen_at_most
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.foundation.canonical import canonical, canonical_text
-from steeplechase.ledger.arm_values import NestedArmValues
 from steeplechase.ledger.example_tables import ExampleTable
+from steeplechase.ledger.metrics import NestedArmValues
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import Pretraining, finite_points
 from steeplechase.ledger.trial_history import TrialHistory

@@ -27,9 +27,8 @@ from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric
 from steeplechase.configuration.seeds import first_seeds, looks_of
-from steeplechase.ledger.arm_values import ArmValues, NestedArmValues, means_of, nested_values_of
 from steeplechase.ledger.example_tables import ExampleTable
-from steeplechase.ledger.metrics import attention_of
+from steeplechase.ledger.metrics import ArmValues, NestedArmValues, attention_of, means_of, nested_values_of
 from steeplechase.ledger.records import ArmRow, TrialStatus, shared_evaluation_set
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import AttentionResult

@@ -5,11 +5,9 @@ compiled operators loaded, and a discarded model is trained for one update, whic
 torch: device kernels, optimiser code, threads. It does not change results.
 """
 
-import gc
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +20,7 @@ from steeplechase.configuration.plugins import load_plugin
 from steeplechase.foundation.atomic_files import full_disk_refused
 from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.foundation.devices import SHARE, Precision
+from steeplechase.foundation.environment import garbage_uncollected
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.object_artifacts import artifact_store
@@ -42,7 +41,7 @@ class WarmUp:
     def __call__(self, job: Job, inputs: dict[str, Path], progress: ProgressFile) -> StageDeclaration:
         """Warm up for a stage, and return its declaration; quick if this process is already warm for it."""
         started = time.monotonic()
-        with _garbage_uncollected():
+        with garbage_uncollected():
             declaration = stage_class(job.stage).model_validate_json(job.declaration)
             progress(f"loading libraries: {', '.join(declaration.libraries) or 'none'}", 0.0)
             load_libraries(declaration)
@@ -64,18 +63,6 @@ class WarmUp:
         with suppress(NotFinite, torch.OutOfMemoryError):  # the stage reports the one and goes on after the other
             train_discarded_model(stage, tokens)
         self._warm_candidates.add(candidate)
-
-
-@contextmanager
-def _garbage_uncollected() -> Iterator[None]:
-    """Pause garbage collection, which takes a fifth of the time of imports: they make many objects and no garbage."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def load_libraries(declaration: StageDeclaration) -> None:

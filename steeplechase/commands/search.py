@@ -12,7 +12,7 @@ from steeplechase.foundation.atomic_files import make_folder, refuse_existing, w
 from steeplechase.foundation.errors import ConfigurationError, DataError
 
 if TYPE_CHECKING:
-    from runners.replay.tabulated import Table
+    from runners.replay.simulated import Table
 
 SEEDS = 20
 
@@ -42,7 +42,7 @@ def export_command(folder: ResultsFolder, out: Annotated[Path, typer.Argument(me
     from reports.statistics.experiment import experiment_of
     from runners.replay.curves import plain
     from runners.replay.curves.reading import read_one
-    from runners.replay.tabulated import with_points
+    from runners.replay.simulated import with_points
     from steeplechase.ledger.reading import snapshot_at
 
     refuse_existing(out)
@@ -100,7 +100,7 @@ def compare(
 
 def _table(path: Path) -> "Table":
     from runners.replay.curves.reading import read_curves
-    from runners.replay.tabulated import Table
+    from runners.replay.simulated import Table
 
     read = read_curves(path)
     if len(read) != 1:

@@ -151,13 +151,14 @@ def axis_of(package: str) -> type[OpenOption] | None:
 
 def open_axes() -> Iterator[type[OpenOption]]:
     """Yield the open axes that are imported."""
-    return (axis for axis in _subclasses(OpenOption) if "package" in vars(axis))
+    return (axis for axis in subclasses(OpenOption) if "package" in vars(axis))
 
 
-def _subclasses(option: type[OpenOption]) -> Iterator[type[OpenOption]]:
-    for each in option.__subclasses__():
+def subclasses(parent: type[T]) -> Iterator[type[T]]:
+    """Yield the classes below a class, each before those below it."""
+    for each in parent.__subclasses__():
         yield each
-        yield from _subclasses(each)
+        yield from subclasses(each)
 
 
 def _is_open(union: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Values of a trial on every metric that arms are compared on, from finished records.
+"""Values of a trial on every metric that arms are compared on, from finished records, and those of arms by seed.
 
 A held-out loss counts only at the end of the full budget, so that equal tokens are compared; a task counts when all
 its fine-tuning seeds are finished. The score is the mean over the tasks.
@@ -7,11 +7,13 @@ its fine-tuning seeds are finished. The score is the mean over the tasks.
 from collections.abc import Iterable, Iterator, Mapping, Set
 from statistics import fmean
 
+from steeplechase.analysis.difference import NestedValues, SeedValues
 from steeplechase.configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE, PrimaryMetric
 from steeplechase.configuration.next_seeds import Values
 from steeplechase.configuration.stage_label import PRETRAIN, StageLabel, fine_tuning_cells, pretraining_marks
 from steeplechase.ledger.records import Record, TrialRow, final_loss_of, with_results
 from steeplechase.ledger.selected_settings import chosen_records
+from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import ALL, AttentionResult, FineTuneResult
 from steeplechase.ledger.trial_history import TrialHistory
 from steeplechase.tasks.glue.scores import glue_scores
@@ -117,3 +119,39 @@ def results_by_arm(trials: Iterable[tuple[TrialRow, Mapping[str, float]]]) -> tu
         for metric, value in metrics.items():
             arm_values.setdefault(metric, {})[row.seed] = value
     return values, run
+
+
+ArmValues = Mapping[str, Mapping[str, SeedValues]]
+"""Arm -> metric -> pretraining seed -> value."""
+
+NestedArmValues = Mapping[str, Mapping[str, NestedValues]]
+"""Arm -> metric -> pretraining seed -> one value per fine-tuning seed."""
+
+
+def nested_values_of(
+    snapshot: Snapshot, tasks: Iterable[str], primary: PrimaryMetric, scored: tuple[str, ...] | None = None
+) -> NestedArmValues:
+    """Return every measured value; the score is over the tasks of `scored`, by default over all.
+
+    An arm whose held-out loss is another than the baseline's has no value of it.
+    """
+    task_names = tuple(tasks)
+    values: dict[str, dict[str, dict[int, tuple[float, ...]]]] = {arm.name: {} for arm in snapshot.arms}
+    other_loss = snapshot.arms_with_other_loss
+    for history in snapshot.histories:
+        by_metric = values.setdefault(history.trial.arm, {})
+        for metric, fine_tuning_values in values_of_trial(history, snapshot.labels, task_names, primary, scored):
+            if metric == HELD_OUT_LOSS and history.trial.arm in other_loss:
+                continue
+            by_metric.setdefault(metric, {})[history.trial.seed] = fine_tuning_values
+    return values
+
+
+def means_of(nested: NestedArmValues) -> ArmValues:
+    """Return one value per pretraining seed: the mean over its fine-tuning seeds."""
+    return {
+        arm: {
+            metric: {seed: fmean(values) for seed, values in sample.items()} for metric, sample in by_metric.items()
+        }
+        for arm, by_metric in nested.items()
+    }

@@ -15,7 +15,7 @@ from statistics import fmean
 from steeplechase.analysis.difference import ALPHA
 from steeplechase.analysis.distributions import t_upper
 from steeplechase.configuration.metrics import PrimaryMetric
-from steeplechase.ledger.arm_values import ArmValues, means_of, nested_values_of
+from steeplechase.ledger.metrics import ArmValues, means_of, nested_values_of
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.task_references import TITLES, UNTRAINED_ENCODER, TaskReferences, references_of
 

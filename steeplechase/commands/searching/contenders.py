@@ -7,8 +7,7 @@ from pathlib import Path
 from reports.statistics.experiment import experiment_of
 from reports.statistics.search_comparison import ComparedSearch
 from runners.replay.recorded_decisions import reproduce
-from runners.replay.simulated import simulated_trace
-from runners.replay.tabulated import Table
+from runners.replay.simulated import Table, simulated_trace
 from steeplechase.commands.arguments import choose_any
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.canonical import canonical, canonical_text

@@ -4,10 +4,9 @@ A whole number stays whole and a real one real, and a field that was never writt
 back as the same bytes. Losses and scores may be NaN or infinite in memory; `finite` is how a reader asks for them.
 """
 
-from collections.abc import Iterator
 from functools import cache
 
-from steeplechase.foundation.schema import Whole
+from steeplechase.foundation.schema import Whole, subclasses
 from steeplechase.ledger.stage_results.measurements import ALL as ALL
 from steeplechase.ledger.stage_results.measurements import PER_HEAD as PER_HEAD
 from steeplechase.ledger.stage_results.measurements import READINGS as READINGS
@@ -67,10 +66,4 @@ def result_class(kind: str, status: str) -> type[Result] | None:
     """Return the class of the results of a kind of stage that has finished, diverged or failed; None without one."""
     if status == "failed":
         return FailedStage
-    return next((each for each in _subclasses(Result) if kind in getattr(each, status)), None)
-
-
-def _subclasses(parent: type[Result]) -> Iterator[type[Result]]:
-    for each in parent.__subclasses__():
-        yield each
-        yield from _subclasses(each)
+    return next((each for each in subclasses(Result) if kind in getattr(each, status)), None)

@@ -8,19 +8,18 @@ A shingle is sampled if its first word is an anchor: about one word in four, cho
 with fewer than eight sampled shingles are tested for exact duplicates only.
 """
 
-import gc
 import hashlib
 import json
 import re
 import zlib
 from collections import Counter
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 from steeplechase.foundation.canonical import canonical_text
+from steeplechase.foundation.environment import garbage_uncollected
 from steeplechase.foundation.errors import CorruptionError, DataError
 from steeplechase.foundation.schema import Schema
 from steeplechase.tasks.corpora.document import Document
@@ -109,7 +108,9 @@ def _distinct(corpus: ReadableCorpus, counts: Counter[str], progress: Progress) 
     reading = corpus.documents(progress)
     while True:
         try:
-            with _no_garbage_collection():
+            with (
+                garbage_uncollected()
+            ):  # syntax trees have no cycles; to look for them takes a quarter of the reading
                 document = next(reading)
         except StopIteration as end:
             counts["unreadable"] = end.value
@@ -118,18 +119,6 @@ def _distinct(corpus: ReadableCorpus, counts: Counter[str], progress: Progress) 
         counts[duplicate] += 1
         if duplicate == "new":
             yield document
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Suspend the search for cycles: syntax trees have none, and looking for them takes a quarter of the reading."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _summary(content_hash: str, counts: Counter[str], sources: dict[Split, set[str]]) -> CorpusSummary:

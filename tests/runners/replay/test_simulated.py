@@ -10,8 +10,7 @@ import pytest
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.replay.curves.recorded import from_table
 from runners.replay.recorded_decisions import reproduce
-from runners.replay.simulated import simulated, simulated_trace
-from runners.replay.tabulated import BASELINE_KEY, Table
+from runners.replay.simulated import BASELINE_KEY, Table, simulated, simulated_trace
 from runners.search.encoding import point_of
 from runners.stage_labels import pretrain_labels, pretraining_tokens
 from runners.work_queue import StageTask

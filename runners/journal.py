@@ -288,7 +288,4 @@ def _without_predictions(ledger: Ledger, records: Sequence[Record], outcomes: Se
 
 def user_error_of(failure: Failure) -> UserError | None:
     """Return the UserError that a stage raised in its worker, None if it raised another exception."""
-    for kind in UserError.__subclasses__():
-        if kind.exit_code == failure.exit_code:
-            return kind(failure.error.partition(": ")[2].split("\n"))
-    return None
+    return UserError.of_exit_code(failure.exit_code, failure.error.partition(": ")[2].split("\n"))

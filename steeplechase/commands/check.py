@@ -78,7 +78,7 @@ def measured_apart(folder: Path) -> Iterator[Outcome]:
     elif refusal is None:
         yield Outcome(place, GOES_ON, problem=f"it was ended {_how(process.wait())}; the rest is not measured")
     elif refusal["end"]:
-        raise _refused(refusal["end"], refusal["exit_code"])
+        raise UserError.of_exit_code(refusal["exit_code"], refusal["end"]) or UserError(refusal["end"])
 
 
 def _in_time(process: "subprocess.Popen[str]", lines: Iterable[str], late: Event) -> Iterator[str]:
@@ -101,13 +101,6 @@ def _in_time(process: "subprocess.Popen[str]", lines: Iterable[str], late: Event
 
 def _how(code: int) -> str:
     return f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
-
-
-def _refused(lines: list[str], code: int) -> UserError:
-    for kind in UserError.__subclasses__():
-        if kind.exit_code == code:
-            return kind(lines)
-    return UserError(lines)
 
 
 def line_of(outcome: Outcome) -> str:

@@ -24,6 +24,11 @@ class UserError(Exception):
         self.lines: tuple[str, ...] = (lines,) if isinstance(lines, str) else tuple(lines)
         super().__init__("\n".join(self.lines))
 
+    @staticmethod
+    def of_exit_code(code: int | None, lines: Iterable[str]) -> "UserError | None":
+        """Return the error that another process has ended with, None if no error has its exit code."""
+        return next((kind(lines) for kind in UserError.__subclasses__() if kind.exit_code == code), None)
+
 
 class ConfigurationError(UserError):
     """An experiment file, a scale or a point of the search space is wrong."""

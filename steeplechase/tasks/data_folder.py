@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue
 
@@ -77,3 +78,11 @@ def _path_as_in(path: JsonValue, other: JsonValue) -> JsonValue:
     except DataError:  # a variable of another machine
         same = False
     return other if same else path
+
+
+def file_hash(path: Path) -> str:
+    """Return the sha256 of a file. Raises DataError if it cannot be read."""
+    try:
+        return sha256_of(path)
+    except OSError as failure:
+        raise DataError(f"{path}: {failure.strerror}") from failure

@@ -9,10 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue, Schema
-from steeplechase.tasks.data_folder import FETCHED, missing, resolved
+from steeplechase.tasks.data_folder import FETCHED, file_hash, missing, resolved
 from steeplechase.tasks.hub_client import split_of_file
 from steeplechase.tasks.labelled.task import Part, TaskFiles, Version, folder_within
 from steeplechase.tasks.splits import LoadedSplit
@@ -34,7 +33,7 @@ class FetchedTasks:
 
     def inputs(self, files: TaskFiles) -> JsonValue:
         """Return the sha256 of every split's file by part; raises DataError if a required one is missing."""
-        return {part: {path.name: hash_of(path)} for part, path in self.located(files).items()}
+        return {part: {path.name: file_hash(path)} for part, path in self.located(files).items()}
 
     def located(self, files: TaskFiles) -> Mapping[str, Path]:
         """Return the file of every existing part; raises DataError if a required one is missing."""
@@ -58,14 +57,6 @@ class FetchedTasks:
 
     def _loaded(self, files: TaskFiles, part: str) -> LoadedSplit:
         return split_of_file(self.located(files)[part], files.splits[part], WANTED_BY)
-
-
-def hash_of(path: Path) -> str:
-    """Return the sha256 of a file. Raises DataError if it cannot be read."""
-    try:
-        return sha256_of(path)
-    except OSError as failure:
-        raise DataError(f"{path}: {failure.strerror}") from failure
 
 
 def origin_of(files: TaskFiles) -> str:
@@ -95,13 +86,13 @@ class FolderOfTasks(Schema):
         if fetched is not None:
             return fetched.inputs(files)
         located = self.located(files)
-        hashes: dict[str, JsonValue] = {part: hash_of(path) for part, path in located.items()}
+        hashes: dict[str, JsonValue] = {part: file_hash(path) for part, path in located.items()}
         beside = {part: path.with_name(files.beside[part]) for part, path in located.items() if part in files.beside}
-        hashes |= {f"{part}, {path.name}": hash_of(path) for part, path in beside.items()}
+        hashes |= {f"{part}, {path.name}": file_hash(path) for part, path in beside.items()}
         if not files.siblings:
             return hashes
         for part, first in located.items():
-            hashes |= {f"{part}, {each.name}": hash_of(each) for each in _matching(first.parent, files.siblings)}
+            hashes |= {f"{part}, {each.name}": file_hash(each) for each in _matching(first.parent, files.siblings)}
         return hashes
 
     def located(self, files: TaskFiles) -> Mapping[str, Path]:

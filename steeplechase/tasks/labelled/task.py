@@ -139,7 +139,7 @@ Raises DataError with all mistakes of a file.
 
 @dataclass(frozen=True, slots=True)
 class DownstreamTask:
-    """What the file of a task declares as `TASK`.
+    """What a task declares: in a file of its own as `TASK`, of a group in `TASKS`.
 
     `version` is incremented when the same source gives other examples. Examples are built from documents (`build`) or
     read from published files (`files`); exactly one of the two is given.

@@ -8,11 +8,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from steeplechase.foundation.atomic_files import sha256_of
-from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import VARIANT_KEY, JsonValue, Schema
 from steeplechase.tasks.corpora.document import Document
-from steeplechase.tasks.data_folder import missing, resolved
+from steeplechase.tasks.data_folder import file_hash, missing, resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +94,3 @@ def located(path: str, wanted: str) -> Path:
     if not found.is_file():
         raise missing(f"{found}: no such file; {wanted}")
     return found
-
-
-def file_hash(path: Path) -> str:
-    """Return the sha256 of a file. Raises DataError if it cannot be read."""
-    try:
-        return sha256_of(path)
-    except OSError as failure:
-        raise DataError(f"{path}: {failure.strerror}") from failure

@@ -1,10 +1,9 @@
 """Designs over the values of axes: one factor at a time, a full factorial, axes that vary together."""
 
 from collections.abc import Iterator, Set
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from search_space.candidate import Candidate
-from steeplechase.analysis.contrasts import CrossedDesign, first_names
 from steeplechase.configuration.designs.axes import (
     Axes,
     axis_violations,
@@ -17,6 +16,9 @@ from steeplechase.configuration.designs.axes import (
 from steeplechase.configuration.designs.point import Point, PointDesign, label, level
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import Violation
+
+if TYPE_CHECKING:
+    from steeplechase.analysis.contrasts import CrossedDesign
 
 
 class Factorial(PointDesign):
@@ -123,7 +125,7 @@ def _has_field(path: str, chosen: dict[str, object], baseline: Candidate) -> boo
     return not any(path.startswith(f"{other}.") for other in chosen) or present(path, chosen, baseline)
 
 
-def crossed(design: Factorial, baseline: Candidate, missing: Set[str] = frozenset()) -> CrossedDesign | None:
+def crossed(design: Factorial, baseline: Candidate, missing: Set[str] = frozenset()) -> "CrossedDesign | None":
     """Return the runs of a factorial; `missing` has the names of points that are left out.
 
     None if a factor is absent at some point: a field of an option is not crossed with options that lack it.
@@ -137,6 +139,8 @@ def crossed(design: Factorial, baseline: Candidate, missing: Set[str] = frozense
     )
     remaining = tuple(run for run, point in zip(runs, points, strict=True) if point.name not in missing)
     names = tuple(tuple(f"{path}={label(value)}" for value in values) for path, values in design.vary.items())
+    from steeplechase.analysis.contrasts import CrossedDesign  # numpy, for this design alone
+
     return CrossedDesign(tuple(design.vary), names, runs, remaining)
 
 
@@ -145,8 +149,10 @@ def level_texts(design: Factorial) -> dict[str, list[str]]:
     return {path: [canonical_text(level(value)) for value in values] for path, values in design.vary.items()}
 
 
-def missing_runs_warning(design: CrossedDesign) -> str:
+def missing_runs_warning(design: "CrossedDesign") -> str:
     """Return a warning about the consequences of missing runs; empty if none is missing."""
+    from steeplechase.analysis.contrasts import first_names
+
     if not design.missing:
         return ""
     correlated = design.correlated()

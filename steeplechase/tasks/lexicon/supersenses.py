@@ -15,11 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from steeplechase.foundation.errors import CorruptionError, DataError
+from steeplechase.foundation.numpy_on_use import Booleans, np
 from steeplechase.tasks.data_folder import resolved
 from steeplechase.tasks.lexicon.lexicon_file import LexiconFile, LexiconLayout, values_of_words
 from steeplechase.tasks.tokenizer import Tokenizer
@@ -128,7 +127,7 @@ def _read(path: Path, modified: int) -> Supersenses:
 FILE = "supersenses.npy"
 
 
-def token_senses(supersenses: Supersenses, tokenizer: Tokenizer) -> NDArray[np.bool_]:
+def token_senses(supersenses: Supersenses, tokenizer: Tokenizer) -> Booleans:
     """Return which supersenses the word of each token may have [vocabulary senses].
 
     Tokens that are no words by themselves, such as pieces that continue a word, have none.
@@ -144,15 +143,15 @@ def token_senses(supersenses: Supersenses, tokenizer: Tokenizer) -> NDArray[np.b
     return allowed
 
 
-def write_token_senses(allowed: NDArray[np.bool_], folder: Path) -> None:
+def write_token_senses(allowed: Booleans, folder: Path) -> None:
     """Write the matrix into the folder of the tokens stage."""
     np.save(folder / FILE, allowed, allow_pickle=False)
 
 
-def read_token_senses(folder: Path) -> NDArray[np.bool_]:
+def read_token_senses(folder: Path) -> Booleans:
     """Return what `write_token_senses` wrote. Raises CorruptionError if it is not such a file."""
     try:
-        allowed: NDArray[np.bool_] = np.load(folder / FILE, allow_pickle=False)
+        allowed: Booleans = np.load(folder / FILE, allow_pickle=False)
     except (OSError, ValueError, EOFError) as damage:
         raise CorruptionError(f"{FILE}: {damage}") from damage
     if allowed.ndim != 2 or allowed.dtype != np.bool_:

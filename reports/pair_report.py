@@ -21,7 +21,8 @@ from reports.sanitise import printable
 from reports.sections.setup import scale_of
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
-from reports.statistics.results import Results, results_of
+from reports.statistics.reading import results_of
+from reports.statistics.results import Results
 from reports.statistics.trial_values import trial_values
 from reports.table import Row, Table, compared
 from steeplechase.analysis.difference import ALPHA, Difference

@@ -27,7 +27,8 @@ from reports.sections.claims import claims_table
 from reports.speed_claims import claimed_speeds
 from reports.statistics.claims import ClaimOutcome, TestedClaim, on_the_single_task, tested_claims
 from reports.statistics.metrics import Metric
-from reports.statistics.results import Results, results_of
+from reports.statistics.reading import results_of
+from reports.statistics.results import Results
 from reports.table import Row, number
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.claims import Claim, parse_claim

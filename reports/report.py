@@ -17,7 +17,7 @@ from reports.section import Content, Section
 from reports.sections import CONDITIONS, FIGURES, TABLES, in_order, main_table
 from reports.sections.setup import scale_of
 from reports.statistics.evidence import Evidence
-from reports.statistics.results import NO_EXAMPLES, results_of
+from reports.statistics.reading import NO_EXAMPLES, results_of
 from reports.statistics.trial_values import trial_values
 from reports.summary import summary_of
 from reports.table import Table

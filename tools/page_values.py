@@ -17,7 +17,8 @@ from reports.sections.tokens_to_loss import loss_text, ratio_text
 from reports.statistics.claims import JudgedClaim, judged_claims
 from reports.statistics.held_out_curves import furthest_curves
 from reports.statistics.metrics import Metric
-from reports.statistics.results import Results, results_of
+from reports.statistics.reading import results_of
+from reports.statistics.results import Results
 from reports.statistics.tokens_to_loss import tokens_to_loss_of
 from reports.table import Row, Table, number
 from steeplechase.analysis.difference import Difference

@@ -105,18 +105,6 @@ def _added_by_seed(results: Results) -> dict[int, float]:
     return {seed: final - fmean(ends.values()) for seed, final in ends.items()}
 
 
-def better_than_survivors(results: Results) -> tuple[tuple[str, Ending], ...]:
-    """Return the audited trials whose final value is better than every survivor's, the best first."""
-    endings = tuple(_endings(results))
-    survivors = [ending.final for _, ending in endings if ending.stopped_at is None]
-    better = (
-        named
-        for named in endings
-        if named[1].stopped_at is not None and survivors and named[1].final < min(survivors)
-    )
-    return tuple(sorted(better, key=lambda named: (named[1].final, named[0])))
-
-
 def _row(name: int | str, stops_here: list[Stop], stops: list[Stop], endings: tuple[Ending, ...]) -> Row:
     audited = [ending for ending in endings if ending.stopped_at in stops_here]
     survivors = sorted(ending.final for ending in endings if ending.stopped_at is None)

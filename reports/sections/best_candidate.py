@@ -1,18 +1,18 @@
-"""Finding of a search: how its candidates ended, the best that finished, the front, and better ones that did not."""
+"""Finding of a search: how its candidates ended, the best that finished, and the front."""
 
 from collections import Counter
 from collections.abc import Sequence
 
-from reports.number_format import counted, difference_text, interval_text_with_n, sentence_of, short
+from reports.number_format import counted, interval_text_with_n, sentence_of, short
 from reports.section import Section
-from reports.sections.audit import audit_sentence, better_than_survivors, in_units
+from reports.sections.audit import audit_sentence
 from reports.sections.candidates import candidates_table
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric, in_place_of_score
-from reports.statistics.objectives import LOSS_DECIMALS, Objectives
+from reports.statistics.objectives import Objectives
 from reports.statistics.results import Results
 from reports.statistics.rung_losses import against_baseline, between
-from reports.table import Row, number
+from reports.table import Row
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
@@ -20,8 +20,6 @@ from steeplechase.configuration.validation.search import asked_candidates, point
 from steeplechase.ledger.records import NOT_ENDED, TrialStatus
 
 LOSS = Metric(HELD_OUT_LOSS)
-NAMED = 3
-"""Largest number of stopped candidates that are named."""
 ENDS = {
     TrialStatus.FINISHED: "finished",
     TrialStatus.STOPPED: "stopped at hurdles",
@@ -48,9 +46,9 @@ def search_finding(results: Results, compared: bool = False) -> tuple[str, ...]:
         clauses[0] += _not_distinguishable(results, finished)
     clauses.append(results.once(Objectives).without_score if ranked else "")
     if not compared:
-        clauses += [_front(results), _better_when_stopped(results, [row for row in ranked if row not in finished])]
+        clauses.append(_front(results))
     clauses.append(_space(results))
-    sentences = (*map(sentence_of, filter(None, clauses)), _audited(results), audit_sentence(results))
+    sentences = (*map(sentence_of, filter(None, clauses)), audit_sentence(results))
     return tuple(filter(None, sentences))
 
 
@@ -162,21 +160,6 @@ def _front(results: Results) -> str:
     return f"on the Pareto front of {objectives.title}: {', '.join(texts)}"
 
 
-def _better_when_stopped(results: Results, others: Sequence[Row]) -> str:
-    """Return the candidates without an end that had a lower loss than the baseline at the last rung of both."""
-    better = [(str(row["arm"]), row) for row in others if (number(row["delta"]) or 0.0) < 0]
-    if not better:
-        return ""
-    texts = []
-    for arm, row in better[:NAMED]:
-        tokens, delta = row["tokens"], Difference(1, number(row["delta"]), number(row["low"]), number(row["high"]))
-        assert isinstance(tokens, int)
-        texts.append(f"{arm}, Δ {difference_text(delta, LOSS_DECIMALS)} at {short(tokens)}")
-    more = f"; and {len(better) - NAMED} more" if len(better) > NAMED else ""
-    of_all = f"{len(better)} of the {counted(len(others), 'candidate')} that did not finish had"
-    return f"{of_all} a lower held-out loss than the baseline at the last rung of both ({'; '.join(texts)}{more})"
-
-
 def _space(results: Results) -> str:
     """Return that a search over has every point of its space, which are fewer than the candidates it asked for."""
     design, candidates = results.experiment.search, len(results.arms) - 1
@@ -185,20 +168,6 @@ def _space(results: Results) -> str:
         return ""
     points = possible_points(results.experiment, design)
     return points_text(results.experiment, candidates, asked) if candidates == points else ""
-
-
-def _audited(results: Results) -> str:
-    """Return the audited trials that ended better than every survivor; empty without one."""
-    better = better_than_survivors(results)
-    if not better:
-        return ""
-    texts = [
-        f"{name}, stopped at hurdle {ending.stopped_at.level + 1}, at {in_units(results, ending.measured)}"
-        for name, ending in better
-        if ending.stopped_at is not None
-    ]
-    trials = "trials" if len(texts) > 1 else "trial"
-    return f"Audited {trials} that ended better than every survivor: {'; '.join(texts)}."
 
 
 SECTION: Section[Evidence] = Section("best_candidate", clauses=lambda evidence: search_finding(evidence.results))

@@ -226,16 +226,10 @@ def _task_notes(results: Results) -> Iterator[str]:
         standing = results.standings[task]
         yield (
             f"below reference: on {task} the mean over all arms, {standing.mean:.1f}, does not significantly exceed "
-            f"{standing.missed_text} (one-sided t at 5%, sd pooled over arms){lowered_by(results, task)}. It is no "
+            f"{standing.missed_text} (one-sided t at 5%, sd pooled over arms). It is no "
             "part of the score, the finding or the order of tests."
         )
     yield from settings_legend(results)
-
-
-def lowered_by(results: Results, task: str) -> str:
-    """Return the arms without which, each alone, a task is not below a reference; empty without one."""
-    arms = results.lowering(task)
-    return f"; without {' or '.join(arms)} it would" if arms else ""
 
 
 def _content(evidence: Evidence) -> Content:

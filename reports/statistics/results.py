@@ -3,22 +3,19 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from reports.number_format import decimals_for
-from reports.statistics.comparisons import Cell, CellTest, Comparison, compare
+from reports.statistics.cell_test import CellTest
+from reports.statistics.comparisons import Cell, Comparison, compare
 from reports.statistics.contrasts import Contrasts, SampledExamples, Weights, sampled_examples
-from reports.statistics.experiment import experiment_of, margins_of
+from reports.statistics.experiment import margins_of
 from reports.statistics.learning import (
     Learning,
-    examples_of_learners,
-    learning_of,
     partly,
     share_of_a_family,
-    values_of_learners,
 )
-from reports.statistics.metrics import Metric, in_place_of_score, ordered
+from reports.statistics.metrics import Metric, in_place_of_score
 from steeplechase.analysis.difference import ALPHA, Difference, Effect, MeanTest
 from steeplechase.analysis.effects import effect
 from steeplechase.analysis.estimates import Estimates
@@ -28,15 +25,14 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric
 from steeplechase.configuration.seeds import first_seeds, looks_of
 from steeplechase.ledger.example_tables import ExampleTable
-from steeplechase.ledger.metrics import ArmValues, NestedArmValues, attention_of, means_of, nested_values_of
+from steeplechase.ledger.metrics import ArmValues, NestedArmValues, attention_of, means_of
 from steeplechase.ledger.records import ArmRow, TrialStatus, shared_evaluation_set
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import AttentionResult
-from steeplechase.ledger.task_standing import TaskStanding, standing_of, task_standings, tasks_in_score
+from steeplechase.ledger.task_standing import TaskStanding, tasks_in_score
 from steeplechase.ledger.trial_history import TrialHistory
 
 T = TypeVar("T")
-NO_EXAMPLES: Mapping[str, ExampleTable] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -87,13 +83,6 @@ class Results:
     def below_reference(self) -> tuple[str, ...]:
         """The tasks on which the mean over all arms does not exceed every reference; they are not in the score."""
         return tuple(task for task, standing in self.standings.items() if standing.below)
-
-    def lowering(self, task: str) -> tuple[str, ...]:
-        """Return the arms of a task below a reference without which, each alone, its mean exceeds every one."""
-        samples = {arm: [*of.get(task, {}).values()] for arm, of in self.measured_values.items()}
-        others = {arm: [each for name, each in samples.items() if name != arm] for arm in samples}
-        found = {arm: standing_of(self.standings[task].references, each) for arm, each in others.items()}
-        return tuple(arm for arm, standing in found.items() if standing is not None and not standing.below)
 
     @cached_property
     def margins(self) -> Mapping[str, float]:
@@ -307,45 +296,3 @@ class Results:
     def seeds_in_all(self) -> int:
         """Planned pretraining seeds of every arm; undecided arms may get more."""
         return len(first_seeds(self.experiment.pretraining.seeds))
-
-
-def results_of(
-    snapshot: Snapshot,
-    primary: PrimaryMetric | None = None,
-    example_tables: Mapping[str, ExampleTable] = NO_EXAMPLES,
-) -> Results:
-    """Return the results of a snapshot, with the values of single examples where these were kept.
-
-    Raises CorruptionError for a document that this version cannot read.
-    """
-    experiment = experiment_of(snapshot.document)
-    primary = primary or experiment.fine_tuning.primary_metric
-    tasks = tuple(sorted(experiment.fine_tuning.tasks))
-    found = task_standings(snapshot, tasks, primary)
-    scored = tasks_in_score(tasks, found)
-    every_value = nested_values_of(snapshot, tasks, primary, scored)
-    measured = {metric for by_metric in every_value.values() for metric in by_metric}
-    learning = {} if experiment.search is not None else learning_of(snapshot)
-    arms = tuple(sorted(snapshot.arms, key=lambda arm: (arm.name != BASELINE, arm.position, arm.name)))
-    trials: dict[str, list[TrialHistory]] = {arm.name: [] for arm in arms}
-    for history in sorted(snapshot.histories, key=lambda history: history.trial.seed):
-        trials.setdefault(history.trial.arm, []).append(history)
-    grouped = {arm: tuple(histories) for arm, histories in trials.items()}
-    others = [arm.name for arm in arms if arm.name != BASELINE]
-    unmeasured = {SCORE} if tasks and (len(tasks) == 1 or not scored) else set()
-    incomparable = others and snapshot.arms_with_other_loss.issuperset(others)
-    unmeasured |= {HELD_OUT_LOSS} if incomparable or not experiment.pretrains else set()
-    metrics = tuple(metric for metric in ordered(tasks, measured) if metric.name not in unmeasured)
-    return Results(
-        snapshot=snapshot,
-        experiment=experiment,
-        primary=primary,
-        arms=arms,
-        metrics=metrics,
-        nested=values_of_learners(every_value, learning),
-        trials=grouped,
-        standings=found,
-        example_tables=examples_of_learners(example_tables, learning),
-        learning=learning,
-        measured=every_value,
-    )

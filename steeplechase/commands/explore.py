@@ -9,7 +9,7 @@ import typer
 from reports.explorer.exploration import exploration_of
 from reports.explorer.page import POLICY, explorer_page
 from reports.report import build
-from reports.statistics.results import results_of
+from reports.statistics.reading import results_of
 from reports.write import put
 from runners.flags import StoreUrl
 from steeplechase.commands.arguments import ResultsFolder

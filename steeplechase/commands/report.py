@@ -15,7 +15,7 @@ from reports.pair_report import pair_report, pairs_of
 from reports.report import build
 from reports.sections.task_pilot import pilot_grid, pilot_of, qualifying_tasks
 from reports.statistics.predictions import tables_of_predictions
-from reports.statistics.results import results_of
+from reports.statistics.reading import results_of
 from reports.summary import brief
 from reports.write import write_predictions
 from runners.flags import StoreUrl

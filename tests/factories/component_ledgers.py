@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from reports.statistics.results import Results, results_of
+from reports.statistics.reading import results_of
+from reports.statistics.results import Results
 from search_space.candidate import Candidate
 from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.arms import ArmTable, Rules

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from reports.statistics.latency import LatencyEvidence, latencies_of
-from reports.statistics.results import results_of
+from reports.statistics.reading import results_of
 from search_space.architecture import Architecture
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.stage_label import StageLabel

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from reports.statistics.results import Results, results_of
+from reports.statistics.reading import results_of
+from reports.statistics.results import Results
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.task_references import TaskReferences
 from steeplechase.ledger.task_standing import standing_of

@@ -19,7 +19,7 @@ from reports.sections.claims import claims_table
 from reports.sections.sampling import ALONE, TERM
 from reports.statistics.claims import ClaimOutcome
 from reports.statistics.metrics import Metric
-from reports.statistics.results import results_of
+from reports.statistics.reading import results_of
 from reports.table import Row
 from steeplechase.commands.publish import PUBLISHED
 from steeplechase.configuration.claims import parse_claim, parse_orderings

@@ -9,7 +9,7 @@ from reports.report import LISTED_FIRST, build
 from reports.section import Content, Section
 from reports.sections import CLAUSES, CONDITIONS, FIGURES, TABLES, in_order, sections
 from reports.statistics.evidence import Evidence
-from reports.statistics.results import results_of
+from reports.statistics.reading import results_of
 from reports.table import Table
 from steeplechase.foundation.errors import CorruptionError
 from tests.factories.reports import empty, primary, search, table2, troubled, tuned

@@ -11,7 +11,7 @@ from reports.formats.csv import render_table
 from reports.sections.claims import claims_table
 from reports.sections.main_table import results_table
 from reports.sections.verdicts import effects_table
-from reports.statistics.results import results_of
+from reports.statistics.reading import results_of
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.snapshot import snapshot

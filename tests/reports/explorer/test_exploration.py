@@ -11,7 +11,8 @@ import pytest
 from reports.explorer.exploration import MOST_LEVELS, Axis, Exploration, exploration_of
 from reports.explorer.page import embedded, explorer_page
 from reports.report import build
-from reports.statistics.results import Results, results_of
+from reports.statistics.reading import results_of
+from reports.statistics.results import Results
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 from steeplechase.ledger.snapshot import Snapshot

@@ -12,7 +12,8 @@ from scipy.stats import kendalltau
 
 from reports.report import build
 from reports.sections.audit import audit_sentence, audit_table, interval_of_share, weighted_tau
-from reports.statistics.results import Results, results_of
+from reports.statistics.reading import results_of
+from reports.statistics.results import Results
 from steeplechase.configuration.hurdles.audit import Audit
 from steeplechase.configuration.metrics import primary_metric
 from steeplechase.ledger.records import Record, Status

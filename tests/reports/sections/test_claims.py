@@ -11,7 +11,7 @@ from scipy import stats
 from reports.claim_row import PowerBySeeds
 from reports.report import build
 from reports.statistics.claims import ClaimOutcome, TestedClaim, decide, family_of
-from reports.statistics.results import results_of
+from reports.statistics.reading import results_of
 from reports.table import Row
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.analysis.effects import difference_of, estimate

@@ -5,7 +5,7 @@ from dataclasses import replace
 from reports.report import build
 from reports.sections.hurdle_savings import savings_table
 from reports.sections.lineage import lineage_table
-from reports.statistics.results import results_of
+from reports.statistics.reading import results_of
 from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot
 
 ARMS = {"baseline": {}, "c1": {"layers": "s f g"}, "c2": {"layers": "g f"}, "c3": {"layers": "s g g"}}

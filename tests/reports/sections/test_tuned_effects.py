@@ -8,7 +8,7 @@ import pytest
 
 from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
 from reports.report import Report, build
-from reports.statistics.results import results_of
+from reports.statistics.reading import results_of
 from steeplechase.analysis.two_way_variance import two_way_estimate
 from steeplechase.ledger.example_tables import ExampleTable, Replicate
 from steeplechase.ledger.records import final_loss_of

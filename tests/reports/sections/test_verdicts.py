@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from reports.report import Report, build
-from reports.statistics.comparisons import CellTest, Verdict, compare, verdict_of
+from reports.statistics.cell_test import CellTest
+from reports.statistics.comparisons import Verdict, compare, verdict_of
 from reports.statistics.metrics import Metric
-from reports.statistics.results import results_of
+from reports.statistics.reading import results_of
 from reports.table import Row
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.analysis.group_sequential import Looks

@@ -6,7 +6,7 @@ import pytest
 
 from reports.report import build
 from reports.sections.gap_by_budget import budget_gaps_of
-from reports.statistics.results import results_of
+from reports.statistics.reading import results_of
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.reports import Trial, document

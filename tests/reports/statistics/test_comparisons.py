@@ -12,7 +12,8 @@ import pytest
 
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
-from reports.statistics.results import Results, results_of
+from reports.statistics.reading import results_of
+from reports.statistics.results import Results
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.configuration.next_seeds import next_seeds
 from steeplechase.configuration.seeds import SequentialSeeds

@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reports.statistics.comparisons import SEEDS_AND_EXAMPLES, CellTest
+from reports.statistics.cell_test import SEEDS_AND_EXAMPLES, CellTest
 from reports.statistics.contrasts import Contrasts, SampledExamples, sampled_examples
 from reports.statistics.metrics import Metric
-from reports.statistics.results import Results, results_of
+from reports.statistics.reading import results_of
+from reports.statistics.results import Results
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.analysis.effects import contrast_estimate
 from steeplechase.analysis.estimates import Estimates

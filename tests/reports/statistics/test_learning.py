@@ -7,7 +7,8 @@ import pytest
 
 from reports.statistics.claims import ClaimOutcome, judged_claims
 from reports.statistics.learning import Learning, learning_of, share_of_a_family
-from reports.statistics.results import Results, results_of
+from reports.statistics.reading import results_of
+from reports.statistics.results import Results
 from search_space.candidate import Candidate
 from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.objective.replaced_tokens import ReplacedTokenDetection

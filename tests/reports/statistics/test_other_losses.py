@@ -8,7 +8,7 @@ from reports.report import build
 from reports.sections.curves import Curves
 from reports.sections.evaluation_set import OTHER, TERM
 from reports.statistics.metrics import Metric
-from reports.statistics.results import results_of
+from reports.statistics.reading import results_of
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from steeplechase.configuration.metrics import HELD_OUT_LOSS

@@ -11,7 +11,7 @@ from scipy import stats
 from reports.report import build
 from reports.sections.reference import reference_grid, reference_table
 from reports.sections.task_pilot import PilotedArm, pilot_of, qualifying_tasks
-from reports.statistics.results import results_of
+from reports.statistics.reading import results_of
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.task_standing import pooled
 from tests.factories.reports import Trial, document, primary, shared, snapshot

@@ -10,7 +10,7 @@ from statistics import fmean
 
 import pytest
 
-from reports.statistics.results import results_of
+from reports.statistics.reading import results_of
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.measurements import SCORE
 from runners.tracking.mirrored_run import IDENTITY_TAG, SCORE_TAG, MirroredRun

@@ -40,8 +40,6 @@ class Ending:
     """Its value at each hurdle that decided on it."""
     final: float
     """Final value minus the baseline's deviation at the same seed; infinite if the trial diverged."""
-    measured: float
-    """Final value without that subtraction."""
     stopped_at: Stop | None = None
 
 
@@ -51,7 +49,7 @@ def audit_table(results: Results) -> Table:
 
 
 def _rows(results: Results) -> Iterator[Row]:
-    endings = tuple(trial for _, trial in _endings(results))
+    endings = tuple(_endings(results))
     if not any(trial.stopped_at is not None for trial in endings):
         return
     stops = [stop for trial in _candidate_trials(results) if (stop := stop_of(trial)) is not None]
@@ -65,8 +63,8 @@ def _candidate_trials(results: Results) -> Iterator[TrialHistory]:
     return (history for history in results.snapshot.histories if history.trial.arm != BASELINE)
 
 
-def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
-    """Yield the name and the ending of every trial that was trained to the end of its budget."""
+def _endings(results: Results) -> Iterator[Ending]:
+    """Yield the ending of every trial that was trained to the end of its budget."""
     sign = -1.0 if results.experiment.pretraining.hurdle.larger_is_better else 1.0
     added = _added_by_seed(results)
     for history in _candidate_trials(results):
@@ -79,7 +77,7 @@ def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
             final = float("inf") if diverged else _final_value(results, history.audit)
         if final is not None:
             less = added.get(history.trial.seed, 0.0)
-            yield history.trial.name, Ending(values, final - less, final, stop)
+            yield Ending(values, final - less, stop)
 
 
 def _final_value(results: Results, records: Sequence[Record]) -> float | None:

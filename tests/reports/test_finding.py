@@ -173,14 +173,6 @@ def test_a_task_below_a_reference_is_not_claimed_and_no_part_of_the_gate() -> No
     assert not any("§" in cell.text for shown in results.rows for cell in shown)
 
 
-def test_the_arm_that_pulls_a_task_below_its_reference_is_named() -> None:
-    pulled = scored(70.0, 20.0)
-    (note,) = [note for note in pulled.notes if note.startswith("below reference: on docs_pair")]
-    assert "; without wide it would." in note
-    (mark,) = [note for note in pulled.summary.table.notes if note.startswith("‡")] if pulled.summary else ()
-    assert "without wide it would; no difference is claimed" in mark
-
-
 def headlines(*metrics: str, score: float = 70.0) -> Report:
     """Return a report on two arms and one task with these headline metrics; the losses do not differ."""
     return scored(50.0, score, loss_spread=2.0, headline_metrics=[*metrics])

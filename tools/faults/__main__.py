@@ -3,7 +3,7 @@
 python -m tools.faults                               # make faults: all rows, from where the file of results ends
 python -m tools.faults kills=50 damage=100           # until these rows have caused so many faults in all
 python -m tools.faults kills --seed 2 --number 7     # one attempt again; its result replaces the earlier one
-python -m tools.faults --quick                       # part of make test: a few faults of a row each, nothing kept
+python -m tools.faults --quick                       # part of make test: a few faults of some rows, nothing kept
 """
 
 import argparse
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("rows", nargs="*", metavar="ROW[=COUNT]", help="rows, and faults of each in all")
     parser.add_argument("--seed", type=int, default=1, help="seed of the attempts")
     parser.add_argument("--number", type=int, help="a single attempt of the seed")
-    parser.add_argument("--quick", action="store_true", help="a few faults of every row; keeps no result")
+    parser.add_argument("--quick", action="store_true", help="a few faults of some rows; keeps no result")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the file of results")
     given = parser.parse_args(arguments)
     asked = [row.partition("=")[::2] for row in given.rows or ROWS]

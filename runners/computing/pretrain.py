@@ -63,10 +63,8 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
 def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]:
     recipe = stage.candidate.recipe
     if recipe.pruning is not None:
-        training_data = training_data_of(stage, context.inputs["tokens"])
-        return prune(
-            stage, context, training_data, context.inputs["previous"] / CHECKPOINT, context.folder / CHECKPOINT
-        )
+        places = context.inputs["previous"] / CHECKPOINT, context.folder / CHECKPOINT
+        return prune(stage, context, training_data_of(stage, context.inputs["tokens"]), *places)
     evaluation_set = EvaluationSet.load(context.inputs["evaluation_set"])
     begun = started(stage, context.inputs, context.folder)
     model, checkpoints, curves = begun.model, begun.checkpoints, begun.curves
@@ -77,9 +75,7 @@ def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValu
     def after(step: Step) -> None:
         tokens = step.number * recipe.tokens_per_step
         if step.number % curve_interval == 0 or step.number == stage.to_step:
-            curves.train.append([tokens, step.loss])
-            for name, loss in step.terms.items():
-                curves.terms.setdefault(name, []).append([tokens, loss])
+            curves.add_training(tokens, step)
         if step.number in stage.evaluation_steps:
             losses = held_out_losses(model, evaluation_set, recipe.precision)
             loss = mean_loss(losses)
@@ -104,11 +100,10 @@ def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValu
         raise Diverged({"tokens": tokens, "loss": str(error.step.loss), **curves.document()}) from error
     checkpoints.finish(stage.to_step, curves)
     final_tokens, final_loss = curves.held_out[-1]
-    losses_file = described(context.folder / HELD_OUT_LOSSES, (HELD_OUT_LOSS,), evaluation_set.targets.size)
     return {
         "tokens": final_tokens,
         "held_out_loss": final_loss,
-        "held_out_losses": losses_file,
+        "held_out_losses": described(context.folder / HELD_OUT_LOSSES, (HELD_OUT_LOSS,), evaluation_set.targets.size),
         **({} if (peak := peak_memory(device)) is None else {"peak_bytes": peak}),
         **curves.document(),
     }
@@ -179,6 +174,12 @@ class _Curves:
     train: list[list[float]] = field(default_factory=list)
     held_out: list[list[float]] = field(default_factory=list)
     terms: dict[str, list[list[float]]] = field(default_factory=dict)
+
+    def add_training(self, tokens: int, step: Step) -> None:
+        """Append the training loss of an update, and its terms."""
+        self.train.append([tokens, step.loss])
+        for name, loss in step.terms.items():
+            self.terms.setdefault(name, []).append([tokens, loss])
 
     def document(self) -> dict[str, JsonValue]:
         terms: dict[str, JsonValue] = {name: [[*point] for point in points] for name, points in self.terms.items()}

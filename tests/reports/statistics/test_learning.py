@@ -23,7 +23,7 @@ def results(stays: set[int], monkeypatch: pytest.MonkeyPatch) -> Results:
         for seed in (1, 2, 3)
     ]
     exits = {seed: None if seed in stays else 1e5 * seed for seed in (1, 2, 3)}
-    monkeypatch.setattr("reports.statistics.results.learning_of", lambda _: {"other": Learning(exits, 9.0)})
+    monkeypatch.setattr("reports.statistics.reading.learning_of", lambda _: {"other": Learning(exits, 9.0)})
     resolved = document(claims=["held_out_loss(other) > held_out_loss(baseline)"])
     arms = {"baseline": {}, "other": {"width": 512}}
     return results_of(snapshot(trials, arms, resolved=resolved), primary)

@@ -8,7 +8,7 @@ from runners.conflicts import growth_lines
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
 from runners.dag import SharedStages, shared_stages, trial_stages
-from runners.missing_data import missing_device
+from runners.missing_data import missing_device, short_text
 from runners.part import WHOLE, Part
 from runners.plan_notes import final_notes, final_stages, reference_notes, score_notes, standings_in
 from runners.plan_tuning import TuningCost, plan_tuning_of
@@ -127,6 +127,7 @@ def plan_of(
         warnings=(
             *places.not_asked(selection.store),
             *_warnings(experiment),
+            *(short_text(experiment) if shared is None or missing_shared else ()),
             *disk_shortage(prediction, places.root),
         ),
         growth=() if shared is None else growth_lines(places, experiment, shared, command),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runners import missing_data
-from runners.missing_data import missing_device, refuse_missing
+from runners.missing_data import missing_device, refuse_missing, short_text
 from runners.opening import RunRequest, refuse_missing_device, stages_of
 from runners.run import run
 from runners.settings import RunSettings
@@ -18,6 +18,7 @@ from steeplechase.foundation import devices, environment
 from steeplechase.foundation.errors import DataError, MachineError
 from steeplechase.ledger.paths import ResultPaths
 from tests.factories.command_calls import TABLE
+from tests.factories.simulated_training import experiment
 
 
 def test_missing_data_and_libraries_are_named_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -28,6 +29,15 @@ def test_missing_data_and_libraries_are_named_at_once(monkeypatch: pytest.Monkey
     lines = refusal.value.lines
     assert any("Skylion007/openwebtext of the Hugging Face hub needs the extra `datasets`" in line for line in lines)
     assert len(lines) == 10  # eight tasks and the common hint
+
+
+def test_a_text_that_is_probably_too_short_for_the_held_out_sequences_is_named(tmp_path: Path) -> None:
+    """Of 28,000 bytes 4% are validation text: at four bytes a token 280 tokens, 17 sequences of 16."""
+    for asked, lines in ((17, 0), (18, 1)):
+        pretraining = {"tokens": 2560, "seeds": [1], "held_out_sequences": asked}
+        found = [*short_text(experiment(tmp_path, pretraining=pretraining))]
+        assert len(found) == lines
+        assert all("has about 17 sequences of 16 tokens" in line for line in found)
 
 
 @pytest.mark.parametrize(

@@ -30,3 +30,7 @@ class CorpusOption(OpenOption):
 
     def check_exists(self) -> None:
         """Raise DataError if a source is missing, without reading it."""
+
+    def bytes_of_text(self) -> int | None:
+        """Return the size of the text before anything is left out, without reading it; None if it is unknown."""
+        return None

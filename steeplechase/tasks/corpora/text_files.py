@@ -172,6 +172,15 @@ class TextFilesCorpus(CorpusOption):
                 f"{FEWEST_CHARACTERS:,} characters"
             )
 
+    def bytes_of_text(self) -> int | None:
+        """Return the size of the files together; None if one is packed or none can be read."""
+        try:
+            files = self._files().values()
+        except DataError:  # an error elsewhere
+            return None
+        packed = any(path.suffix in PACKED for path in files)
+        return None if packed else sum(path.stat().st_size for path in files)
+
     def _files(self) -> dict[str, Path]:
         root = resolved(self.path)
         if "://" in self.path:

@@ -17,9 +17,9 @@ baseline:
   objective: {{ kind: masked_language_model }}
   recipe: {{ sequence_length: 32, batch_sequences: 8, peak_learning_rate: 3e-3, dropout: 0.0,
             schedule: {{ kind: linear, warmup_tokens: 2000 }} }}
-design: {{ kind: list, arms: {{ deep: {{ depth: 2 }} }} }}
+design: {{ kind: list, arms: {{ deep: {{ depth: 4 }} }} }}
 corpus: {{ kind: text_files, path: {text} }}
-pretraining: {{ tokens: 40000, seeds: [1, 2, 3], held_out_sequences: 16, evaluations: 1 }}
+pretraining: {{ tokens: 80000, seeds: [1, 2, 3], held_out_sequences: 16, evaluations: 1 }}
 """
 
 

@@ -140,16 +140,16 @@ def _changed_results(
     """Yield the finished stages of trials, hidden ones too, that would be others, the first few by name."""
     arms, seeds = {arm.name: arm for arm in experiment.arms}, experiment.pretraining.seeds
     searched = _part(known, "fine_tuning", "search") != _part(experiment.identity(), "fine_tuning", "search")
-    results: dict[str, list[Record]] = {}
+    results: dict[str, dict[str, Record]] = {}  # the latest of a stage: a metric that is added renews its record
     for record in rows.records():
         if record.trial is not None and record.status in RESULTS:
-            results.setdefault(record.trial, []).append(record)
+            results.setdefault(record.trial, {})[record.label] = record
     found: list[str] = []
     for trial in rows.trials():
         if trial.arm in arms and trial.name in results and not (isinstance(seeds, tuple) and trial.seed not in seeds):
             candidate = arms[trial.arm].candidate
             stages = trial_stages(experiment, shared, candidate, trial.seed)
-            for record in results[trial.name]:
+            for record in results[trial.name].values():
                 if _would_change(record, stages, candidate, searched):
                     found.append(f"{record.label} of {trial.name}")
     if any(label.startswith(f"{PRETRAIN}@") for label in found) and _part(known, "pretraining", "tokens") != _part(

@@ -40,7 +40,7 @@ class Addition:
     """The results in the ledger when an arm or a claim was added."""
 
     results: int
-    """Finished pretrainings and fine-tunings of other arms."""
+    """Finished pretrainings and fine-tunings of other arms, the fewest: one with a metric more counts later."""
     record: int
     """The last record of a trial at that time."""
     moment: str = ""
@@ -49,7 +49,7 @@ class Addition:
     def __str__(self) -> str:
         """Return the addition in words."""
         moment = f", {self.moment}" if self.moment else ""
-        return f"after {counted(self.results, 'result')} (record {self.record}{moment})"
+        return f"after at least {counted(self.results, 'result')} (record {self.record}{moment})"
 
 
 def arms_added(results: Results) -> dict[str, Addition]:
@@ -112,8 +112,7 @@ def exploratory_clause(results: Results) -> str:
     changes = deciding_changes(results)
     if not changes:
         return ""
-    results_before = counted(max(change.results for change in changes.values()), "result")
-    return f"the verdicts are exploratory, since {' and '.join(changes)} changed after {results_before}"
+    return f"the verdicts are exploratory, since {' and '.join(changes)} changed after results"
 
 
 def known_before(results: Results) -> str | None:

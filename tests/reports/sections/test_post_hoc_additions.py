@@ -50,7 +50,7 @@ def test_an_arm_and_a_claim_added_after_results_have_the_number_of_results() -> 
     before = {**view.document, "claims": []}
     added = Amendment(7, "2026-01-02T03:04:05+00:00", ("arms", "claims"), view.document, None, None)
     (found,) = rows(replace(view, arms=arms, amendments=(added,), first_document=before))
-    when = "after 3 results (record 7, 2026-01-02T03:04:05+00:00)"
+    when = "after at least 3 results (record 7, 2026-01-02T03:04:05+00:00)"
     assert found["afterwards"] == f"the claim {when}; late {when}"
     footer = dict(build(replace(view, arms=arms, amendments=(added,), first_document=before)).footer)
     assert footer["Added after results"].startswith(f"arm late {when}; claim held_out_loss(late)")
@@ -79,7 +79,7 @@ def test_a_part_that_decides_verdicts_changed_after_results_is_reported(name: st
     after = before | changed
     added = Amendment(10, "then", tuple(changed), after, None, None)
     report = build(replace(view, document=after, amendments=(added,), first_document=before))
-    assert dict(report.footer)["Added after results"] == f"{name} changed after 6 results (record 10, then)"
-    assert f"The verdicts are exploratory, since {name} changed after 6 results" in report.finding
+    assert dict(report.footer)["Added after results"] == f"{name} changed after at least 6 results (record 10, then)"
+    assert f"The verdicts are exploratory, since {name} changed after results" in report.finding
     assert report.summary is not None
     assert "he verdicts are exploratory" in " ".join(report.summary.finding)

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from reports.by_recipe import renamed_examples
+from reports.by_recipe import at_shared_recipe, renamed_examples
 from reports.statistics.experiment import experiment_of
+from reports.statistics.reading import results_of
+from reports.statistics.results import Results
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import final_experiment
 from steeplechase.configuration.metrics import PrimaryMetric, objectives_in_effect
@@ -44,9 +46,17 @@ def at_final_seeds(snapshot: Snapshot, primary: PrimaryMetric | None = None) -> 
 def _in_effect(experiment: Experiment, compared: Snapshot, primary: PrimaryMetric) -> tuple[str, ...]:
     tasks = tuple(sorted(experiment.fine_tuning.tasks))
     scored = tasks_in_score(tasks, task_standings(compared, tasks, primary))
-    losses_compare = experiment.pretraining.evaluation_sets == "shared"
+    losses_compare = experiment.pretraining.losses_compare
     declared = experiment.headline_metrics
     return objectives_in_effect(declared, scored, losses_compare) or declared
+
+
+def compared_results(snapshot: Snapshot, tables: Mapping[str, ExampleTable]) -> Results:
+    """Return the results that the tables of a report show: the final comparison's, or those at the shared recipe."""
+    final = at_final_seeds(snapshot)
+    if final is None:
+        return results_of(at_shared_recipe(snapshot), example_tables=tables)
+    return results_of(final, example_tables=examples_at_final_seeds(snapshot, tables))
 
 
 def examples_at_final_seeds(snapshot: Snapshot, tables: Mapping[str, ExampleTable]) -> dict[str, ExampleTable]:

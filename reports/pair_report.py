@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import isnan
 
-from reports.by_recipe import at_shared_recipe
 from reports.columns import DELTA, interval_cell
 from reports.document import Report
-from reports.final_comparison import at_final_seeds, examples_at_final_seeds
+from reports.final_comparison import compared_results
 from reports.grid import Cell, Column, Grid, shown, words
 from reports.made_with import made_with_of
 from reports.number_format import counted, p_text
@@ -21,7 +20,6 @@ from reports.sanitise import printable
 from reports.sections.setup import scale_of
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
-from reports.statistics.reading import results_of
 from reports.statistics.results import Results
 from reports.statistics.trial_values import trial_values
 from reports.table import Row, Table, compared
@@ -109,9 +107,7 @@ def pairs_of(
     """
     if not snapshot.has_trials:
         raise DataError(f"{snapshot.experiment}: no model is trained; `steeplechase report` has its comparisons")
-    final = at_final_seeds(snapshot)
-    examples = example_tables if final is None else examples_at_final_seeds(snapshot, example_tables)
-    results = results_of(final or at_shared_recipe(snapshot), example_tables=examples)
+    results = compared_results(snapshot, example_tables)
     known, measured = [arm.name for arm in results.arms], {metric.name: metric for metric in results.metrics}
     if len(known) < 2:
         raise DataError(f"{snapshot.experiment}: fewer than two arms yet; `steeplechase run` adds them")

@@ -63,7 +63,7 @@ def score_notes(experiment: Experiment) -> Iterator[str]:
     """Yield that a search by score or by a probe goes by tasks above their references alone, and what else by."""
     search, probe = experiment.search, experiment.pretraining.hurdle.probe
     if search is not None and SCORE in search.objectives:
-        instead = objectives_in_effect(search.objectives, (), experiment.pretraining.evaluation_sets == "shared")
+        instead = objectives_in_effect(search.objectives, (), experiment.pretraining.losses_compare)
         without = f"goes by {' and '.join(instead)}" if instead else "draws uniformly and has no finalists"
         yield f"the score counts only tasks above their references; while there is none, the search {without}"
         if len(experiment.fine_tuning.untrained_seeds) < 2 and len(first_seeds(experiment.pretraining.seeds)) < 2:

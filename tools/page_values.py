@@ -8,16 +8,14 @@ from collections.abc import Collection, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
-from reports.by_recipe import at_shared_recipe
 from reports.claim_row import passes_text, scope_text, tokens_text
-from reports.final_comparison import at_final_seeds, examples_at_final_seeds
+from reports.final_comparison import compared_results
 from reports.number_format import NOTHING, difference_text, fixed, short
 from reports.report import build
 from reports.sections.tokens_to_loss import loss_text, ratio_text
 from reports.statistics.claims import JudgedClaim, judged_claims
 from reports.statistics.held_out_curves import furthest_curves
 from reports.statistics.metrics import Metric
-from reports.statistics.reading import results_of
 from reports.statistics.results import Results
 from reports.statistics.tokens_to_loss import tokens_to_loss_of
 from reports.table import Row, Table, number
@@ -46,10 +44,7 @@ class Folder:
     @cached_property
     def results(self) -> Results:
         """The results that the tables show, of a search its final comparison, with kept values of single examples."""
-        examples = kept_example_tables(self._path)
-        if (final := at_final_seeds(self._rows)) is not None:
-            return results_of(final, example_tables=examples_at_final_seeds(self._rows, examples))
-        return results_of(at_shared_recipe(self._rows), example_tables=examples)
+        return compared_results(self._rows, kept_example_tables(self._path))
 
     @cached_property
     def claims(self) -> Mapping[str, JudgedClaim]:

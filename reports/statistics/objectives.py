@@ -28,7 +28,7 @@ class Objectives:
     @property
     def names(self) -> tuple[str, ...]:
         """The objectives that are in effect: of the declared ones, a score of no task is none."""
-        comparable = self.results.experiment.pretraining.evaluation_sets == "shared"
+        comparable = self.results.experiment.pretraining.losses_compare
         return objectives_in_effect(self.declared, self.scored_tasks, comparable) or self.declared
 
     @property

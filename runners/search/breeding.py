@@ -31,7 +31,7 @@ class ScoreFitness:
 
     def __init__(self, experiment: Experiment, references: Mapping[str, TaskReferences]) -> None:
         self._tasks, self._references = experiment.fine_tuning.tasks, references
-        self._comparable = experiment.pretraining.evaluation_sets == "shared"
+        self._comparable = experiment.pretraining.losses_compare
         self._labels = fine_tune_labels(experiment)
         self._of_task = {
             task: tuple(label for label in self._labels if StageLabel.parse(label).task == task)

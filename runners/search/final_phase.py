@@ -93,7 +93,7 @@ def winner_fact(experiment: Experiment, rows: LedgerRows) -> list[JsonValue]:
     arms = {arm.name: arm.final_of for arm in rows.arms() if arm.final_of in plan.finalists}
     trials = scored_trials(final_settings(experiment), rows, plan.labels, frozenset(arms))
     scored = [SCORE for _, measured in trials if SCORE in measured]
-    comparable = experiment.pretraining.evaluation_sets == "shared"
+    comparable = experiment.pretraining.losses_compare
     objective = next(iter(objectives_in_effect(search.objectives, scored, comparable)), None)
     if objective is None:
         return []

@@ -41,7 +41,7 @@ class SearchHistory:
     @cached_property
     def objectives(self) -> tuple[str, ...]:
         """The objectives that are optimised now: a score of no task is none. Empty where nothing is left."""
-        comparable = self._experiment.pretraining.evaluation_sets == "shared"
+        comparable = self._experiment.pretraining.losses_compare
         return objectives_in_effect(self._declared, self.scored_tasks, comparable)
 
     @property

@@ -56,6 +56,11 @@ class Pretraining(Schema):
         return seeds
 
     @property
+    def losses_compare(self) -> bool:
+        """Whether the held-out losses of all arms are on one evaluation set."""
+        return self.evaluation_sets == "shared"
+
+    @property
     def has_trials(self) -> bool:
         """Whether any model is trained or fine-tuned: a trial is an arm at a seed."""
         return bool(first_seeds(self.seeds))

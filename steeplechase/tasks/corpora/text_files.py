@@ -5,7 +5,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -164,9 +164,8 @@ class TextFilesCorpus(CorpusOption):
             return
         if not (root := resolved(self.path)).exists():
             raise missing(f"{root}: no such file or folder; {WANTED}")
-        files = self._files().values()
-        size = sum(path.stat().st_size for path in files)
-        if size < FEWEST_CHARACTERS and not any(path.suffix in PACKED for path in files):
+        size = _bytes_of(self._files().values())
+        if size is not None and size < FEWEST_CHARACTERS:
             raise DataError(
                 f"{root}: {size:,} bytes of text are too few for a corpus; with its three splits it needs more than "
                 f"{FEWEST_CHARACTERS:,} characters"
@@ -175,11 +174,9 @@ class TextFilesCorpus(CorpusOption):
     def bytes_of_text(self) -> int | None:
         """Return the size of the files together; None if one is packed or none can be read."""
         try:
-            files = self._files().values()
+            return _bytes_of(self._files().values())
         except DataError:  # an error elsewhere
             return None
-        packed = any(path.suffix in PACKED for path in files)
-        return None if packed else sum(path.stat().st_size for path in files)
 
     def _files(self) -> dict[str, Path]:
         root = resolved(self.path)
@@ -200,6 +197,11 @@ class TextFilesCorpus(CorpusOption):
         if mistakes:
             raise DataError(first_lines(mistakes, lambda more: f"{root}: {more} more such files"))
         return files
+
+
+def _bytes_of(files: Collection[Path]) -> int | None:
+    packed = any(path.suffix in PACKED for path in files)
+    return None if packed else sum(path.stat().st_size for path in files)
 
 
 def _files_below(root: Path) -> Iterator[tuple[str, Path]]:

@@ -22,7 +22,7 @@ WRITES = {
 }
 """Events of Python's audit hooks, and which of their arguments is the path written."""
 STARTS = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickle.find_class", "socket.connect")
-CARDS = "['nvidia-smi', '--query-gpu=name', '--format=csv,noheader']"
+CARDS = "['nvidia-smi', '--query-gpu=name', '--format=csv,noheader,nounits']"
 OWN = ("runners.count_module", "runners.executors.worker", "'--version'", "operators", "('127.0.0.1', 9)", CARDS)
 """What a command of this project starts: its modules, the compiler of operators, the tracking server not there, the
 program that names the machine's GPUs."""

@@ -13,7 +13,7 @@ from tools.faults.rows import Attempt
 from tools.faults.warm import Command, children, emptied, kill, orphans, until
 
 REFUSED = 6
-LAST_SESSION, LAST_SESSION_UNDER_RAY = 60, 12
+LAST_SESSION, LAST_SESSION_UNDER_RAY = 60, 4
 """After so many sessions a run is left alone: its last stages may need longer than the kills allow."""
 CALLS = ("caller at a durable call", "driver and caller at a durable call")
 TARGETS = {"driver": "", "worker": "ray::", "raylet": "raylet/raylet", "GCS": "gcs_server", "host": "ray_host"}
@@ -74,15 +74,15 @@ def ray_kills(chance: random.Random, found: Attempt) -> None:
 
 
 def _kill_under_ray(chance: random.Random, command: Command, found: Attempt) -> None:
-    """Wait for Ray's workers, then a while; kill one target, or the whole tree."""
-    target = chance.choice([*TARGETS, "tree"])
-    until(90.0, lambda: command.poll() is not None or "ray::" in " ".join(below(command.pid).values()))
-    time.sleep(chance.uniform(0, 8))
-    processes = below(command.pid)
-    named = [pid for pid, line in processes.items() if TARGETS.get(target) and TARGETS[target] in line]
-    if command.poll() is None:
-        kill(*([*processes, command.pid] if target == "tree" else [chance.choice(named or [command.pid])]))
-        found.caused[target if named or target == "tree" else "driver"] += 1
+    """Kill some workers, which Ray replaces, then another part or the whole tree."""
+    for target in (*("worker",) * chance.randrange(4), chance.choice([*TARGETS, "tree"])):
+        until(240.0, lambda: command.poll() is not None or "ray::" in " ".join(below(command.pid).values()))
+        time.sleep(chance.uniform(0, 8))
+        processes = below(command.pid)
+        named = [pid for pid, line in processes.items() if TARGETS.get(target) and TARGETS[target] in line]
+        if command.poll() is None:
+            kill(*([*processes, command.pid] if target == "tree" else [chance.choice(named or [command.pid])]))
+            found.caused[target if named or target == "tree" else "driver"] += 1
 
 
 def at_once(chance: random.Random, found: Attempt) -> None:

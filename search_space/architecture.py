@@ -22,24 +22,25 @@ from search_space.layer_program import LayerProgram
 from search_space.norm import Norm, norm_parameters, saved_by_norm
 from search_space.normalisation import Normalisation, PostNorm
 from search_space.position import LearnedPositions, Position
-from search_space.program_parser import parse_program
+from search_space.program_parser import InvalidProgram, parse_program
 from search_space.reading_rules import reading_violations
 from search_space.shape import AttentionShape, largest_divisor, not_dividing
 from search_space.stack import Block, Sharing, blocks, components, convolutions, shared_violations, sublayer_mistakes
 from search_space.sublayer.operation_chain import InvalidChain
 from search_space.sublayer.own_convolution import window_mistake
-from search_space.sublayer.sublayer import InvalidSetting, StackSizes, Window
+from search_space.sublayer.sublayer import LARGEST_SIZE, InvalidSetting, Size, StackSizes, Window
 from search_space.visibility import Visibility
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import Count
 
+ONE_SIZE = {"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE}
 PerLayer = Annotated[
-    Count,
+    Size,
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "integer", "minimum": 1},
-                {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1},
+                ONE_SIZE,
+                {"type": "array", "items": ONE_SIZE, "minItems": 1},
             ]
         },
         mode="validation",
@@ -60,9 +61,9 @@ class Architecture(ArchitectureByKind):
     layers: str | None = None
     """The sublayers in order, as a layer program: s self-attention, f feed-forward, g gated linear unit, r recurrent,
     `[a|b]` in parallel, `<...>` a chain of operations; `depth` is then its number of blocks. None: `(s f)*depth`."""
-    width: Count = 256
+    width: Size = 256
     """Channels of the residual stream, the hidden size of a token."""
-    embedding_width: Count = 128
+    embedding_width: Size = 128
     """Channels of the token embeddings; a linear map projects them to `width` where the two differ."""
     heads: PerLayer = 4
     """Attention heads before the bottleneck; the head width is `width / heads` and never changes with γ."""
@@ -70,7 +71,7 @@ class Architecture(ArchitectureByKind):
     """Channels of a query and of a key, per head. None: `width / heads`."""
     value_width: PerLayer | None = None
     """Channels of a value, per head. None: `width / heads`."""
-    key_value_heads: Count | None = None
+    key_value_heads: Size | None = None
     """Heads of keys and of values, each read by as many heads of queries: 1 is multi-query attention (Shazeer 2019,
     arXiv 1911.02150), others grouped (Ainslie et al. 2023, 2305.13245). After the bottleneck. None: one per head."""
     query_key_norm: bool = False
@@ -89,7 +90,7 @@ class Architecture(ArchitectureByKind):
     """The convolution branch beside self-attention; `none` is attention alone, as in BERT and ELECTRA."""
     feed_forward_width: PerLayer = 1024
     """Inner channels of the feed-forward network."""
-    feed_forward_groups: Count = 1
+    feed_forward_groups: Size = 1
     """Groups of both linear maps of the feed-forward network; 1 is the usual dense network."""
     feed_forward_activation: FeedForwardActivation = "gelu"
     """Activation function between the two linear maps of the feed-forward network; `geglu` and `swiglu` are gated, so
@@ -191,7 +192,7 @@ class Architecture(ArchitectureByKind):
         """The convolution of the stack, then those that its program sets; of an invalid program the first alone."""
         try:
             return tuple(dict.fromkeys((self.convolution, *convolutions(self.all_blocks))))
-        except (InvalidSetting, InvalidChain):
+        except (InvalidSetting, InvalidChain, InvalidProgram):
             return (self.convolution,)
 
     @property

@@ -126,12 +126,17 @@ def _create(file: Path, artifacts: Path) -> None:
     move_durably(unfinished, file)
 
 
+PROGRAMS = "SELECT name FROM sqlite_master WHERE type = 'view' OR (type = 'trigger' AND tbl_name != 'secrets')"
+"""What SQLite runs where a table is read or written; MLflow has one, on a table without rows of the mirror."""
+
+
 def _reject_foreign_database(file: Path) -> None:
     advice = "move it away, the mirror is rebuilt from the ledger"
     try:
         with closing(sqlite3.connect(file, timeout=LONGEST_READ_SECONDS)) as connection:
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            complete = tables.issuperset(MIRROR_TABLES)
+            programs = connection.execute(PROGRAMS).fetchall()
+            complete = tables.issuperset(MIRROR_TABLES) and not programs
             versions = (
                 [name for (name,) in connection.execute("SELECT version_num FROM alembic_version")]
                 if complete
@@ -249,9 +254,10 @@ class TrackingStore:
     def follow_move(self) -> None:
         """Let a SQLite store that was moved name its artifacts where they are now, if it can be written.
 
-        Raises CorruptionError if one in the results names a place outside them.
+        Raises what `check` raises, and CorruptionError if one in the results names a place outside them.
         """
         if (file := self.database_file) and file.is_file():
+            self.check()
             with suppress(sqlite3.Error):  # the next mirror tries again
                 follow_move(file, self.artifacts)
             with suppress(sqlite3.Error):

@@ -98,11 +98,16 @@ class InvalidSetting(ValueError):
     """A setting of a sublayer in a layer program is unknown or has a value of the wrong type."""
 
 
+LARGEST_SIZE = 2**31
+Size = Annotated[int, Field(ge=1, le=LARGEST_SIZE)]
+"""Channels or heads of a sublayer."""
+
+
 def whole_number(settings: Mapping[str, Setting], name: str, default: int) -> int:
     """Return a setting that is a whole number from 1, or the default. Raises InvalidSetting."""
     value = settings.get(name, default)
-    if not isinstance(value, int) or not 1 <= value <= 2**31:
-        raise InvalidSetting(f"{name}={value} is no whole number from 1")
+    if not isinstance(value, int) or not 1 <= value <= LARGEST_SIZE:
+        raise InvalidSetting(f"{name}={value} is no whole number from 1 to {LARGEST_SIZE}")
     return value
 
 

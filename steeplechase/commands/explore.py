@@ -42,6 +42,8 @@ def explore(
 
 
 def _refuse_other(path: Path) -> None:
-    """Raise ConflictError if the path is a file that this command has not written."""
+    """Raise ConflictError if the path is no file, such as a device, or a file that this command has not written."""
+    if path.exists() and not path.is_file():
+        raise ConflictError(f"{path}: already exists and is no file; choose another name")
     if path.is_file() and POLICY not in html.unescape(read_regular(path, BEGINNING).decode(errors="replace")):
         raise ConflictError(f"{path}: already exists and is no page of `explore`; choose another name")

@@ -141,7 +141,7 @@ for _name, _command in COMMANDS.items():
     application.command(_name, rich_help_panel=_command.group)(_not_imported)
 
 INTERRUPTED = 130
-LONGEST_DEFECT = 200
+LONGEST_DEFECT, LONGEST_LINE = 200, 4096  # characters
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and line feeds
 
 
@@ -220,7 +220,8 @@ def _leave_reader() -> NoReturn:
 def _leave(refusal: UserError) -> NoReturn:
     with suppress(OSError):  # a closed terminal (SIGHUP) does not change the exit code
         for line in refusal.lines:
-            printed = CONTROL.sub(lambda character: ascii(character[0])[1:-1], line)  # of a file's name, for instance
+            shown = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}… ({len(line):,} characters)"
+            printed = CONTROL.sub(lambda character: ascii(character[0])[1:-1], shown)  # of a file's name
             print(printed, file=sys.stderr)  # noqa: T201 — the only place that prints user errors
     sys.exit(refusal.exit_code)
 

@@ -13,6 +13,8 @@ from typing import BinaryIO
 
 from steeplechase.foundation.errors import ConflictError, DataError, MachineError
 
+LARGEST_HOLE, HOLES_LOOKED_AT = 2**30, 64
+"""Bytes that a file lacks and that read as zeros: it may claim petabytes, which a reader would wait for."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a full disk, and of a quota that is used up."""
 
@@ -26,10 +28,12 @@ def write_whole(path: Path, content: bytes, durable: bool = True) -> Path:
     """Write a file atomically (temporary name, fsync, rename), and return its path.
 
     The temporary file is always a new one, so that a symbolic link under its name is replaced and never followed.
-    Without `durable` nothing is flushed: for files that need not survive a power failure.
+    Without `durable` nothing is flushed: for files that need not survive a power failure. Raises OSError, also for a
+    device, which a rename would replace.
     """
     temporary = temporary_name(path)
     try:
+        _refuse_device(path)
         temporary.unlink(missing_ok=True)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     except OSError as error:
@@ -170,9 +174,17 @@ def replaced_directory(folder: Path) -> Iterator[Path]:
 
 
 def sha256_of(path: Path) -> str:
-    """Return the sha256 of a file's bytes as 64 hexadecimal digits."""
-    with path.open("rb") as file:
+    """Return the sha256 of a file's bytes as 64 hexadecimal digits. Raises OSError as `open_regular` does."""
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _refuse_device(path: Path) -> None:
+    """Raise OSError if the path is a device: `/dev/null` of a superuser's is every process's."""
+    with suppress(FileNotFoundError):
+        mode = path.lstat().st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise OSError(errno.EINVAL, "is a device, and no file is written in its place", str(path))
 
 
 def refuse_existing(folder: Path) -> None:
@@ -222,7 +234,10 @@ def read_bounded(path: Path, at_most: int) -> bytes:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a file for reading. Raises OSError if the path cannot be read or is not a regular file."""
+    """Open a file for reading.
+
+    Raises OSError if the path cannot be read, is not a regular file or has a hole of a gigabyte.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         refuse_irregular(path, descriptor)
@@ -233,9 +248,29 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def refuse_irregular(path: Path, descriptor: int) -> None:
-    """Raise OSError, with the type of the file, unless it is a regular file."""
-    mode = os.fstat(descriptor).st_mode
+    """Raise OSError, with the type of the file, unless it is a regular file without a hole of a gigabyte."""
+    status = os.fstat(descriptor)
+    mode = status.st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "not a regular file but a directory", str(path))
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "not a regular file but a pipe, a device or a socket", str(path))
+    if status.st_size > LARGEST_HOLE and _has_large_hole(descriptor, status.st_size):
+        raise OSError(errno.EINVAL, f"a sparse file of {status.st_size:,} bytes, most of them absent", str(path))
+
+
+def _has_large_hole(descriptor: int, size: int) -> bool:
+    """Return whether one of the first holes of a file, which reads as zeros, is larger than the largest allowed."""
+    end = 0
+    try:
+        for _ in range(HOLES_LOOKED_AT):
+            hole = os.lseek(descriptor, end, os.SEEK_HOLE)
+            try:
+                end = os.lseek(descriptor, hole, os.SEEK_DATA)
+            except OSError:  # no data after it
+                end = size
+            if end - hole > LARGEST_HOLE or end >= size:
+                return end - hole > LARGEST_HOLE
+    finally:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    return False

@@ -21,6 +21,7 @@ from steeplechase.ledger.database_file import (
     SCHEMA_VERSION,
     begin,
     for_writing,
+    foreign_object,
     in_memory,
     missing_rows,
     refuse_irregular,
@@ -232,13 +233,17 @@ class Ledger:
     def _check(self) -> None:
         with self._translated_errors():
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-            (sound,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
             empty = self._empty()
+            foreign = foreign_object(self._connection)
         if empty:
             raise EmptyLedger(f"{self.path}: is empty; restore the file, or remove it if nothing was run")
         if version != SCHEMA_VERSION:
             message = f"{self.path}: schema {version}, this version reads {SCHEMA_VERSION}; nothing was changed"
             raise CorruptionError(message)
+        if foreign is not None:
+            raise CorruptionError(f"{self.path}: has {foreign}, which no ledger has; remove it, or restore the file")
+        with self._translated_errors():
+            (sound,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
         if sound != "ok":
             raise CorruptionError(f"{self.path}: {sound}; restore the file or move it away")
         with self._translated_errors():

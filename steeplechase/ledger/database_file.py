@@ -15,12 +15,14 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
-from steeplechase.foundation.atomic_files import flush, write_whole
+from steeplechase.foundation.atomic_files import LARGEST_HOLE, flush, write_whole
 from steeplechase.foundation.errors import MachineError
 from steeplechase.foundation.locking import POSIX, SILENT_SECONDS, kernel_holder, tell
 from steeplechase.foundation.scratch import scratch_folder
 
 IN_MEMORY = ":memory:"
+BLOCK = 512
+"""Bytes of what `st_blocks` counts."""
 LONGEST_WAIT_SECONDS = 300.0
 """For another program that holds the lock for writing."""
 SCHEMA_VERSION = 1
@@ -34,6 +36,7 @@ TABLES = "CREATE TABLE ends (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITH
     for table, unique in NAME_CONSTRAINTS.items()
 )
 SCHEMA = f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
+OBJECTS = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'"
 JOURNAL, LOG, LOG_INDEX = "-journal", "-wal", "-shm"
 PAGES_BEFORE = slice(16, 20)
 """Where a rollback journal has the number of pages before its transaction. https://sqlite.org/fileformat.html, 3."""
@@ -95,7 +98,7 @@ def create(path: Path) -> None:
         return
     for log in ("", JOURNAL, LOG, LOG_INDEX):  # the file first: a journal of a missing one is of no consequence
         beside(path, log).unlink(missing_ok=True)
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as memory:
+    with closing(sqlite3.connect(IN_MEMORY, isolation_level=None)) as memory:
         memory.executescript(SCHEMA)
         write_whole(path, memory.serialize())
     flush(path.parent)
@@ -107,6 +110,18 @@ def killed_while_created(path: Path) -> bool:
         if path.stat().st_size == 0 and not beside(path, LOG).exists():
             return not any(beside(path, JOURNAL).read_bytes()[PAGES_BEFORE])
     return False
+
+
+def foreign_object(connection: sqlite3.Connection) -> str | None:
+    """Return the first table, view, trigger or index that no ledger has, by kind and name; None if there is none.
+
+    A view in place of a table, or a trigger, is a program that SQLite would run: it may never end, or change rows.
+    """
+    with closing(sqlite3.connect(IN_MEMORY, isolation_level=None)) as own:
+        own.executescript(SCHEMA)
+        known = {*own.execute(OBJECTS)}
+    others = (found for found in connection.execute(OBJECTS) if found not in known)
+    return next((f"the {kind} {str(name)[:80]!r}" for kind, name, _ in others), None)
 
 
 def missing_rows(connection: sqlite3.Connection) -> Iterator[str]:
@@ -137,19 +152,31 @@ def writer_of(path: Path) -> str:
 
 
 def refuse_irregular(path: Path, read_only: bool) -> None:
-    """Raise MachineError unless the path is a regular file or free: SQLite would block on a pipe."""
+    """Raise MachineError unless the path, and what SQLite keeps beside it, are regular files or free.
+
+    SQLite would block on a pipe, and read a device for ever. A ledger that is only read may be a link.
+    """
     try:
-        mode = path.lstat().st_mode
-        if stat.S_ISLNK(mode) and read_only:
-            mode = path.stat().st_mode
+        if read_only:
+            path = path.resolve()  # the logs of a linked file are beside its target
+        for file in (beside(path, ending) for ending in ("", *LOGS, SHARED_INDEX)):
+            _refuse_irregular_file(file)
+    except (OSError, RuntimeError) as error:  # a link to itself
+        raise MachineError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _refuse_irregular_file(file: Path) -> None:
+    try:
+        status = file.lstat()
     except FileNotFoundError:
         return
-    except OSError as error:
-        raise MachineError(f"{path}: {error.strerror}") from error
+    mode = status.st_mode
     if stat.S_ISLNK(mode):
-        raise MachineError(f"{path}: is a symbolic link, and ledgers are not written through links; move it away")
+        raise MachineError(f"{file}: is a symbolic link, and ledgers are not written through links; move it away")
     if not stat.S_ISREG(mode):
-        raise MachineError(f"{path}: is not a regular file; move it away")
+        raise MachineError(f"{file}: is not a regular file; move it away")
+    if status.st_size - status.st_blocks * BLOCK > LARGEST_HOLE:  # not opened: its end would let go of SQLite's locks
+        raise MachineError(f"{file}: a sparse file of {status.st_size:,} bytes, most of them absent; move it away")
 
 
 LOGS = (LOG, JOURNAL)
@@ -191,7 +218,7 @@ def _loaded(address: str, path: Path) -> sqlite3.Connection:
         if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > until:
             raise MachineError(f"{path}: is locked by {writer_of(path)}; end it first")
 
-    memory = sqlite3.connect(":memory:", isolation_level=None)
+    memory = sqlite3.connect(IN_MEMORY, isolation_level=None)
     try:
         with closing(sqlite3.connect(address, uri=True)) as file:
             file.backup(memory, progress=give_up)

@@ -1,6 +1,8 @@
 """`explore` writes one page beside the results, or says what is missing."""
 
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,16 @@ def test_a_file_of_the_users_is_never_replaced(tmp_path: Path) -> None:
     assert notes.read_text() == "mine"
     for _ in range(2):  # its own page is
         explore(SEARCH, tmp_path / PAGE)
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"])
+def test_what_is_no_file_is_never_replaced(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    pytest.importorskip("plotly", reason="the extra `explore` is not installed")
+    make(tmp_path / "taken")
+    for path in (tmp_path / "taken", Path()):
+        with pytest.raises(ConflictError, match="already exists and is no file"):
+            explore(SEARCH, path)
+    assert not (tmp_path / "taken").is_file()
 
 
 def test_without_the_extra_the_message_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.foundation.atomic_files import full_disk_refused, make_folder, read_regular, write_whole
+from steeplechase.foundation.atomic_files import (
+    full_disk_refused,
+    make_folder,
+    read_regular,
+    sha256_of,
+    write_whole,
+)
 from steeplechase.foundation.errors import MachineError
 from steeplechase.foundation.locking import open_lock
 from steeplechase.ledger.artifacts import ArtifactStore
@@ -119,6 +126,26 @@ def test_reading_a_pipe_does_not_block(tmp_path: Path) -> None:
             read_regular(tmp_path / name)
     (tmp_path / "file").write_bytes(PRECIOUS)
     assert (read_regular(tmp_path / "file"), read_regular(tmp_path / "file", 4)) == (PRECIOUS, PRECIOUS[:4])
+
+
+def test_a_device_is_never_replaced_by_a_file(tmp_path: Path) -> None:
+    try:
+        os.mknod(tmp_path / "null", stat.S_IFCHR | 0o600, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("only a superuser makes devices, or replaces those of the system")
+    with pytest.raises(OSError, match="is a device"):
+        write_whole(tmp_path / "null", PRECIOUS)
+    assert [*tmp_path.iterdir()] == [tmp_path / "null"]
+    assert (tmp_path / "null").is_char_device()
+
+
+@pytest.mark.parametrize("read", [read_regular, sha256_of])
+def test_a_file_that_is_mostly_absent_is_refused(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    with (tmp_path / "sparse").open("wb") as file:
+        file.write(PRECIOUS)
+        file.truncate(2**40)
+    with pytest.raises(OSError, match="a sparse file of 1,099,511,627,776 bytes"):
+        read(tmp_path / "sparse")
 
 
 def test_a_full_disk_is_named_with_its_folder_and_the_free_space(tmp_path: Path) -> None:

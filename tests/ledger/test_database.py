@@ -262,3 +262,36 @@ def test_a_reader_does_not_wait_for_ever_for_an_exclusive_lock(
         (tmp_path / f"{LEDGER_NAME}-shm").touch()
         with pytest.raises(MachineError, match="is locked by"):
             Ledger.at(tmp_path)
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS sequence, i AS name FROM n"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "CREATE TRIGGER later AFTER INSERT ON records BEGIN DELETE FROM facts; END",
+        f"DROP TABLE records; CREATE VIEW records AS {ENDLESS}",
+    ],
+    ids=["trigger", "view"],
+)
+def test_a_program_in_a_ledger_is_refused_and_not_run(tmp_path: Path, program: str) -> None:
+    path = tmp_path / LEDGER_NAME
+    filled(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(program)
+    for refused in (lambda: Ledger(path), lambda: Ledger.at(tmp_path)):
+        with pytest.raises(CorruptionError, match="which no ledger has; remove it"):
+            refused()
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
+def test_a_ledger_and_what_is_beside_it_are_regular_files(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / LEDGER_NAME
+    filled(path).close()
+    beside = tmp_path / f"{LEDGER_NAME}{ending}"
+    beside.unlink(missing_ok=True)
+    beside.symlink_to("/dev/zero")
+    for refused in (lambda: Ledger(path), lambda: Ledger.at(tmp_path)):
+        with pytest.raises(MachineError, match=r"is (a symbolic link|not a regular file)"):
+            refused()

@@ -14,7 +14,8 @@ from search_space.candidate import Candidate
 from search_space.convolution import SpanDynamic
 from search_space.convolution.kernel import WithKernel
 from search_space.convolution.option import ConvolutionOption
-from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
+from search_space.objective import MaskedLanguageModel, PermutationLanguageModel, ReplacedTokenDetection
+from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.recipe import Recipe
 from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.schema import options_of
@@ -25,6 +26,21 @@ WITH_KERNEL = tuple(option for option in options_of(ConvolutionOption) if issubc
 
 def broken(candidate: Candidate) -> dict[tuple[str | int, ...], str]:
     return {violation.path: violation.message for violation in candidate.violations()}
+
+
+SIZES = ("width", "embedding_width", "heads", "key_width", "value_width", "key_value_heads", "feed_forward_width")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_size_that_no_sublayer_may_have_is_refused_under_its_field(size: str) -> None:
+    with pytest.raises(ValidationError, match="less than or equal to 2147483648"):
+        Architecture.model_validate({size: 2**31 + 1})
+
+
+@pytest.mark.parametrize("objective", [MaskedLanguageModel(), ReplacedTokenDetection(), PermutationLanguageModel()])
+def test_too_many_blocks_are_refused_under_their_field(objective: PretrainingObjective) -> None:
+    candidate = Candidate(architecture=Architecture(depth=10**8), objective=objective)
+    assert broken(candidate)["architecture", "depth"] == "100000000 blocks are too many; allowed: 1 to 2048"
 
 
 @given(

@@ -40,7 +40,7 @@ def kills(chance: random.Random, found: Attempt) -> None:
         if command.code == 0 or found.wrong:
             found.wrong[:] = found.wrong or runs.wrong_results(folder, mirrored)
             return
-    found.wrong.append(f"not done after {LAST_SESSION + 5} sessions")
+    found.wrong.append(f"not done after {LAST_SESSION + 5} sessions: exit {command.code}: {command.last_line}")
 
 
 def _kill(chance: random.Random, command: Command, found: Attempt) -> None:
@@ -70,7 +70,8 @@ def ray_kills(chance: random.Random, found: Attempt) -> None:
         if command.code == 0 or found.wrong:
             found.wrong[:] = found.wrong or runs.wrong_results(folder)
             return
-    found.wrong.append(f"not done after {LAST_SESSION_UNDER_RAY + 3} sessions")
+    sessions = LAST_SESSION_UNDER_RAY + 3
+    found.wrong.append(f"not done after {sessions} sessions: exit {command.code}: {command.last_line}")
 
 
 def _kill_under_ray(chance: random.Random, command: Command, found: Attempt) -> None:

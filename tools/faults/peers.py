@@ -9,7 +9,7 @@ import sqlite3
 import sys
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -87,8 +87,13 @@ def _ray_tune(chance: random.Random, place: Path, found: Attempt) -> None:
             kill(*below(command.pid), command.pid)
         command.wait(5 * SECONDS)
         orphans(30.0)
-    with closing(sqlite3.connect(place / "mlflow.db")) as database:
-        states = Counter(state for (state,) in database.execute("SELECT status FROM runs"))
+    states = Counter[str]()
+    with (
+        closing(sqlite3.connect(place / "mlflow.db")) as database,
+        suppress(sqlite3.OperationalError),
+    ):  # not made yet
+        states += Counter(state for (state,) in database.execute("SELECT status FROM runs"))
     found.caused[kind] += 1
+    found.caused[f"{kind}: not over after {5 * SECONDS:.0f} s"] += command.code is None
     found.caused[f"{kind}: runs in MLflow for {TRIALS} trials"] += states.total()
     found.caused[f"{kind}: of them RUNNING for ever"] += states["RUNNING"]

@@ -91,12 +91,11 @@ def _checkpoint_often_and_die_together() -> None:
 def wrong_end(command: Command, *expected: int, seconds: float = LONGEST_SECONDS) -> list[str]:
     """Wait for a command; return what is wrong with its end: a hang, a traceback, another exit code."""
     code = command.wait(seconds)
-    last = (command.text.strip().splitlines() or [""])[-1][:300]
     if code is None:
-        return [f"had not ended after {seconds:g} s: {last}"]
+        return [f"had not ended after {seconds:g} s: {command.last_line}"]
     if TRACEBACK in command.text:
-        return [f"a traceback: {last}"]
-    return [] if code in expected else [f"exit {code}: {last}"]
+        return [f"a traceback: {command.last_line}"]
+    return [] if code in expected else [f"exit {code}: {command.last_line}"]
 
 
 def differences(folder: Path, mirrored: bool = False, name: str = "") -> list[str]:

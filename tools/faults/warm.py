@@ -167,6 +167,11 @@ class Command(Process):
         """What it has printed so far."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
+    @property
+    def last_line(self) -> str:
+        """The last line that it has printed so far."""
+        return (self.text.strip().splitlines() or [""])[-1][:300]
+
 
 def until(seconds: float, holds: Callable[[], object]) -> bool:
     """Wait until something holds; return False if it does not after so many seconds."""

@@ -18,7 +18,7 @@ def read(folder: Path) -> RecordedCurves:
     """Return the curves of a folder. Raises as Ledger does, and Unreadable if there are too few results."""
     with closing(Ledger.at(folder)) as ledger:
         arms, trials, records = ledger.arms(), ledger.trials(), ledger.records()
-    arms = tuple(arm for arm in arms if arm.tuning_trial_of is None)  # tuning trials have another budget
+    arms = tuple(arm for arm in arms if arm.tuning_trial_of is None and arm.final_of is None)  # candidates alone
     seeds: dict[str, dict[str, dict[float, float]]] = {arm.name: {} for arm in arms}
     arm_of = {trial.name: trial.arm for trial in trials if trial.arm in seeds}
     for record in records:

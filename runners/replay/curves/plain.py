@@ -94,7 +94,7 @@ def read(name: str, lines: Iterable[str]) -> RecordedCurves:
                 )
             candidate, step, value = _candidate(document, number), _step(document, number), _value(document, number)
             if step in points.setdefault(candidate, {}):
-                raise Unreadable(f"{number}: candidate {candidate!r} has step {step:g} twice")
+                raise Unreadable(f"{number}: candidate {candidate[:60]!r} has step {step:g} twice")
             points[candidate][steps.setdefault(step, step)] = value
             if (config := _config(document, configs.get(candidate), candidate, number)) is not None:
                 configs[candidate] = config
@@ -152,7 +152,7 @@ def _refuse_without_config(candidates: list[str]) -> None:
 
 def _direction(value: JsonValue, number: int) -> str:
     if value not in DIRECTIONS:
-        raise Unreadable(f"{number}: direction is {value!r}; allowed: min, max")
+        raise Unreadable(f"{number}: direction is {_shown(value)}; allowed: min, max")
     return str(value)
 
 
@@ -192,7 +192,7 @@ def _config(
     if not isinstance(config, dict):
         raise Unreadable(f"{number}: config is {_shown(config)}; a mapping is needed")
     if known is not None and known != config:
-        raise Unreadable(f"{number}: candidate {candidate!r} has another config than on an earlier line")
+        raise Unreadable(f"{number}: candidate {candidate[:60]!r} has another config than on an earlier line")
     return config
 
 

@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
+from search_space.candidate import Candidate
+from search_space.overrides import apply
 from steeplechase.configuration.designs import Factorial, OneFactor, Search
+from steeplechase.configuration.designs import axes as axes_of_designs
 from steeplechase.configuration.designs.axis_values import VALUES_AT_MOST, values_of
 from steeplechase.configuration.yaml import load
 from steeplechase.foundation.errors import ConfigurationError
@@ -42,6 +45,7 @@ def test_a_range_is_its_values(written: dict[str, Any], values: tuple[float, ...
         ("{ low: one, high: 4, step: 1 }", "low of a range is a number, not 'one'"),
         ("{ low: true, high: 4, step: 1 }", "low of a range is a number, not True"),
         ("{ low: 1, high: 1e9, step: 1 }", f"at most {VALUES_AT_MOST:,} are allowed"),
+        (f"{[*range(1, VALUES_AT_MOST + 2)]}", f"has 1,025 values; at most {VALUES_AT_MOST:,} are allowed"),
         ("5", "a list is needed"),
     ],
 )
@@ -65,3 +69,17 @@ def test_a_design_with_a_range_is_the_design_with_its_list(design: type[Schema])
     )
     assert ranged == listed
     assert design.model_validate_json(ranged.model_dump_json()) == listed
+
+
+@pytest.mark.parametrize(("most", "tried"), [(3, 3), (20, 10)])
+def test_an_impossible_value_is_tried_at_few_points(monkeypatch: pytest.MonkeyPatch, most: int, tried: int) -> None:
+    calls = list[Any]()
+    monkeypatch.setattr(axes_of_designs, "POINTS_TRIED", most)
+    monkeypatch.setattr(axes_of_designs, "apply", lambda *given: (calls.append(given), apply(*given)))
+    value, beside = {"recipe.dropout": 2.0}, {"recipe.weight_decay": (0.01,) * 9}
+    axes = {"recipe.dropout": (2.0,), **beside}
+    found = [*axes_of_designs.impossible_with_every_option(axes, Candidate(), [{}], value, ("space",))]
+    assert (len(calls), bool(found)) == (
+        tried,
+        tried < most,
+    )  # what is not tried everywhere is reported by the points

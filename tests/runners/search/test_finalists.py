@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from runners.replay.curves import own_ledger
 from runners.replay.recorded_decisions import reproduce
 from runners.search.final_phase import ranked_candidates
 from runners.search.observations import Observation
@@ -56,6 +57,7 @@ def test_finalists_are_trained_to_the_end_at_fresh_seeds_beside_the_baseline(tmp
     }
     assert all(not history.decisions for history in final.histories)
     assert final.winner in final.plan.finalists
+    assert {*own_ledger.read(tmp_path).candidates} <= {arm.name for arm in seen.arms}
 
 
 @pytest.mark.parametrize("ablation", ["one_factor", "leave_one_out", "coalitions"])

@@ -8,8 +8,8 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from steeplechase.foundation.errors import ConflictError, DataError, MachineError
 
@@ -233,7 +233,7 @@ def read_bounded(path: Path, at_most: int) -> bytes:
     return content
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """Open a file for reading.
 
     Raises OSError if the path cannot be read, is not a regular file or has a hole of a gigabyte.

@@ -61,7 +61,7 @@ def _until(count: int, name: str, given: argparse.Namespace) -> int:
     wrong = 0
     while True:
         known = standing(attempts(given.results), name)
-        if given.number is None and sum(each.caused.total() for each in known) >= count:
+        if given.number is None and sum(each.faults for each in known) >= count:
             return wrong
         free = max((each.number for each in known if each.seed == given.seed), default=-1) + 1
         found = _attempted(name, given.seed, free if given.number is None else given.number)

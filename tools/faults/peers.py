@@ -57,8 +57,8 @@ def _optuna(chance: random.Random, place: Path, found: Attempt, error: int) -> N
             ended = Process(partial(_study, place)).wait(SECONDS)
     states = Counter((place / "states").read_text().split()) if ended == 0 else Counter()
     found.caused[kind] += 1
-    found.caused[f"{kind}: study unreadable for ever"] += ended != 0
-    found.caused[f"{kind}: trials RUNNING for ever"] += states["RUNNING"]
+    found.caused[f"{kind}; study unreadable for ever"] += ended != 0
+    found.caused[f"{kind}; trials RUNNING for ever"] += states["RUNNING"]
 
 
 def _study(place: Path) -> None:
@@ -94,6 +94,6 @@ def _ray_tune(chance: random.Random, place: Path, found: Attempt) -> None:
     ):  # not made yet
         states += Counter(state for (state,) in database.execute("SELECT status FROM runs"))
     found.caused[kind] += 1
-    found.caused[f"{kind}: not over after {5 * SECONDS:.0f} s"] += command.code is None
-    found.caused[f"{kind}: runs in MLflow for {TRIALS} trials"] += states.total()
-    found.caused[f"{kind}: of them RUNNING for ever"] += states["RUNNING"]
+    found.caused[f"{kind}; not over after {5 * SECONDS:.0f} s"] += command.code is None
+    found.caused[f"{kind}; runs in MLflow for {TRIALS} trials"] += states.total()
+    found.caused[f"{kind}; of them RUNNING for ever"] += states["RUNNING"]

@@ -43,6 +43,11 @@ class Attempt:
         """The random numbers of the attempt."""
         return random.Random(f"{self.row}/{self.seed}/{self.number}")
 
+    @property
+    def faults(self) -> int:
+        """How many faults it caused; a kind with a semicolon is what a peer's faults led to."""
+        return sum(count for kind, count in self.caused.items() if ";" not in kind)
+
 
 def attempts(file: Path = RESULTS) -> list[Attempt]:
     """Return all results in the order in which they were found."""
@@ -66,7 +71,7 @@ def fault_table() -> str:
     results, rows = attempts(), [COLUMNS]
     for name, row in ROWS.items():
         last = standing(results, name)
-        caused, wrong = sum(each.caused.total() for each in last), sum(len(each.wrong) for each in last)
+        caused, wrong = sum(each.faults for each in last), sum(len(each.wrong) for each in last)
         mended = sum(len(each.wrong) for each in results if each.row == name) - wrong
         bound = f"{min(1.0, 3 / caused):.2%}" if caused and not wrong and name != "soak" else "–"
         seeds = ", ".join(map(str, sorted({each.seed for each in last}))) or "–"
@@ -79,7 +84,7 @@ def standing_lines() -> list[str]:
     """Return the versions measured, which rows are below the number aimed at, and what was found wrong."""
     results = attempts()
     last = [each for name in ROWS for each in standing(results, name)]
-    counts = sum((Counter({each.row: each.caused.total()}) for each in last), Counter[str]())
+    counts = sum((Counter({each.row: each.faults}) for each in last), Counter[str]())
     short = [f"`{name}` {counts[name]:,} of {row.reach:,}" for name, row in ROWS.items() if counts[name] < row.reach]
     commits = sorted({each.commit for each in last})
     found = [f"Measured at the commits {', '.join(commits)}."] if commits else ["Not measured yet."]

@@ -30,7 +30,7 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], list[str]]] = {
     "groups and γ without convolution": (
         {"bottleneck_ratio": 2, "feed_forward_groups": 2},
         [
-            "bottleneck_ratio 2 without convolution has no equivalent",
+            "bottleneck_ratio 2 has no equivalent",
             "feed_forward_groups 2 without convolution has no",
         ],
     ),

@@ -159,7 +159,7 @@ REFUSED: dict[str, tuple[dict[str, Any], int | None, str]] = {
     "left to right": (
         {"visibility": "left_to_right", "segments": 0, "feed_forward_activation": "gelu_tanh"},
         None,
-        "normalisation post_norm with visibility left_to_right has no equivalent",
+        "normalisation post_norm, embedding True, has no equivalent",
     ),
     "a drawn order without segment encodings": (
         {"visibility": "permutation", "position": {"kind": "relative"}, **XLNET},

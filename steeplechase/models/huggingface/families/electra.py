@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from search_space.architecture import Architecture
-from search_space.convolution import NoConvolution, SpanDynamic
+from search_space.convolution import SpanDynamic
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface.families.family import (
     BASE,
@@ -19,7 +19,7 @@ from steeplechase.models.huggingface.families.family import (
     Family,
     Modules,
     WeightPair,
-    layers,
+    stack,
     tables,
     weights_and_biases,
 )
@@ -33,6 +33,7 @@ class Electra(Family):
     model_type = "electra"
     title = "ELECTRA"
     bare_class = "ElectraModel"
+    prefix = "electra"
     classes: ClassVar = {
         "replaced_token_detection": "ElectraForPreTraining",
         "masked_language_model": "ElectraForMaskedLM",
@@ -44,26 +45,12 @@ class Electra(Family):
         "intermediate_size": 1024,
         "embedding_size": 128,
     }
-    converted = frozenset({"bottleneck_ratio", "convolution", "feed_forward_groups"})
-
-    def _own_obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
-        if not isinstance(architecture.convolution, NoConvolution):
-            kinds = "supported are span_dynamic (ConvBertModel) and none (ElectraModel)"
-            yield f"convolution {architecture.convolution.kind} {NO_EQUIVALENT}: {kinds}"
-            return
-        if architecture.bottleneck_ratio != 1:
-            why = "ElectraModel has no bottleneck"
-            yield f"bottleneck_ratio {architecture.bottleneck_ratio} without convolution {NO_EQUIVALENT}: {why}"
-        if architecture.feed_forward_groups != 1:
-            why = "the feed-forward network of ElectraModel has no groups"
-            groups = architecture.feed_forward_groups
-            yield f"feed_forward_groups {groups} without convolution {NO_EQUIVALENT}: {why}"
 
     def encoder_pairs(self, architecture: Architecture) -> tuple[WeightPair, ...]:
         """Return every parameter of the encoder, provided that `obstacles` yields none."""
         projection = () if architecture.embedding_width == architecture.width else PROJECTION
-        blocks = layers(architecture.depth, self.block_pairs())
-        return (*tables(), *weights_and_biases(NORM), *weights_and_biases(projection), *blocks)
+        blocks = stack(architecture.depth, self.block_pairs())
+        return (*tables(), *weights_and_biases((*NORM, *projection)), *blocks)
 
     def block_pairs(self) -> tuple[WeightPair, ...]:
         """Return the parameters of a block."""
@@ -76,6 +63,7 @@ class Bert(Electra):
     model_type = "bert"
     title = "BERT"
     bare_class = "BertModel"
+    prefix = "bert"
     classes: ClassVar = {}
     defaults: ClassVar = BASE
 
@@ -111,6 +99,8 @@ class ConvBert(Electra):
     model_type = "convbert"
     title = "ConvBERT"
     bare_class = "ConvBertModel"
+    prefix = "convbert"
+    convolves = True
     classes: ClassVar = {"masked_language_model": "ConvBertForMaskedLM"}
     defaults: ClassVar = {
         **BASE,

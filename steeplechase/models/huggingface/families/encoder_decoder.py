@@ -16,12 +16,11 @@ from steeplechase.models.huggingface.families.family import (
     Modules,
     WeightPair,
     of_former_parts,
+    stack,
     tables,
     weights_and_biases,
 )
 
-ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "relu": "relu", "swish": "swish", "silu": "swish"}
-"""Of the feed-forward networks, by transformers' name."""
 SELF_ATTENTION: Modules = (
     ("attention.query", "self_attn.q_proj"),
     ("attention.key", "self_attn.k_proj"),
@@ -79,6 +78,11 @@ class EncoderDecoderFamily(Family):
         "feed_forward_width": "encoder_ffn_dim",
         "vocabulary_size": "vocab_size",
     }
+    prefix = "model"
+    activation = "activation_function"
+    activations: ClassVar = {
+        "gelu": "gelu", "gelu_new": "gelu_tanh", "relu": "relu", "swish": "swish", "silu": "swish",
+    }  # fmt: skip
     dropouts: ClassVar = ("dropout", "attention_dropout")
     tied: ClassVar = dict.fromkeys(TIED, "shared.weight")
     generates = True
@@ -91,11 +95,6 @@ class EncoderDecoderFamily(Family):
     """Keys of the two stacks that are one field of the architecture."""
     embedding_norm: ClassVar[bool]
     """Whether the embeddings are normalised."""
-
-    @property
-    def prefix(self) -> str:
-        """Prefix of both stacks' weights in a file with an output layer."""
-        return "model"
 
     def head_class(self, objective: str | None) -> str | None:
         """Return the class with the output layer, whatever the objective."""
@@ -122,15 +121,13 @@ class EncoderDecoderFamily(Family):
     def keys(self, architecture: Architecture) -> dict[str, JsonValue]:
         """Return the keys of config.json that both stacks have."""
         assert isinstance(architecture, EncoderDecoderArchitecture)
-        names = {ours: theirs for theirs, ours in reversed(ACTIVATIONS.items())}
-        return {
+        return super().keys(architecture) | {
             "is_encoder_decoder": True,
             "tie_word_embeddings": True,
             "decoder_layers": architecture.decoder_depth,
             "decoder_attention_heads": architecture.heads,
             "decoder_ffn_dim": architecture.feed_forward_width,
             "scale_embedding": architecture.scaled_embeddings,
-            "activation_function": names[architecture.feed_forward_activation],
         }
 
     def wrong_values(self, configured: Mapping[str, JsonValue]) -> Iterator[str]:
@@ -141,18 +138,13 @@ class EncoderDecoderFamily(Family):
                 yield f"{other}: {configured[other]!r:.80} is not supported; allowed: {one}, {configured[one]!r:.80}"
         if not isinstance(configured["scale_embedding"], bool):
             yield f"scale_embedding: {configured['scale_embedding']!r:.80} is not true or false"
-        if configured["activation_function"] not in ACTIVATIONS:
-            found, allowed = f"{configured['activation_function']!r:.80}", ", ".join(ACTIVATIONS)
-            yield f"activation_function: {found} is not supported; allowed: {allowed}"
 
     def fields(self, configured: Mapping[str, JsonValue]) -> dict[str, object]:
         """Return the fields of the equivalent architecture."""
         norm = {"kind": "post_norm", "embedding": self.embedding_norm, "epsilon": EPSILON}
-        activation = ACTIVATIONS[str(configured["activation_function"])]
         own = {
             "kind": "encoder_decoder",
             "normalisation": norm,
-            "feed_forward_activation": activation,
             "scaled_embeddings": configured["scale_embedding"],
         }
         return {**super().fields(configured), **own, **self._positions(configured)}
@@ -170,18 +162,11 @@ class EncoderDecoderFamily(Family):
             *tables((("embeddings.tokens", "shared"),)),
             *(tables(LEARNED_POSITIONS) if self._learns_positions else ()),
             *(weights_and_biases(EMBEDDING_NORMS) if self.embedding_norm else ()),
-            *_stack("", "encoder", architecture.depth, encoder),
-            *_stack("decoder.", "decoder", architecture.decoder_depth, decoder),
+            *stack(architecture.depth, encoder, "encoder.layers"),
+            *stack(architecture.decoder_depth, decoder, "decoder.layers", "decoder.blocks"),
         )
 
     _learns_positions: ClassVar[bool]
-
-
-def _stack(prefix: str, stack: str, depth: int, block: tuple[WeightPair, ...]) -> Iterator[WeightPair]:
-    for number in range(depth):
-        for pair in block:
-            theirs = f"{stack}.layers.{number}.{pair.transformers_name}"
-            yield WeightPair(f"{prefix}blocks.{number}.{pair.name}", theirs, pair.layout)
 
 
 OFFSET = 2  # rows before the first position, BartLearnedPositionalEmbedding

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from search_space.activation import GATED
@@ -11,6 +11,8 @@ from search_space.convolution import NoConvolution
 from steeplechase.foundation.schema import JsonValue
 
 NO_EQUIVALENT = "has no equivalent in transformers"
+CONVOLUTION = ("bottleneck_ratio", "convolution", "feed_forward_groups")
+"""Fields that a family with `convolves` expresses, and that every other one refuses."""
 
 SIZES = {
     "depth": "num_hidden_layers",
@@ -75,6 +77,9 @@ class WeightPair:
     """Whether the parameter is beside the body in transformers, so that its name never has the body's prefix."""
 
 
+ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
+"""Function of config.json and of this project; of several names of one function the first is written."""
+
 Modules = tuple[tuple[str, str], ...]
 
 TABLES: Modules = (
@@ -103,6 +108,8 @@ class Family(ABC):
     title: ClassVar[str]
     bare_class: ClassVar[str]
     """The class of transformers without a head."""
+    prefix: ClassVar[str]
+    """Prefix of the encoder's weights in a file with heads."""
     classes: ClassVar[Mapping[str, str]] = {}
     """Classes with a pretraining head that is equal to this project's, by kind of objective."""
     defaults: ClassVar[Mapping[str, JsonValue]]
@@ -110,6 +117,19 @@ class Family(ABC):
     fixed: ClassVar[Mapping[str, JsonValue]] = FIXED
     """Keys whose value no architecture changes."""
     sizes: ClassVar[Mapping[str, str]] = SIZES
+    activation: ClassVar[str] = ""
+    """The key of the activation function, where config.json chooses it."""
+    activations: ClassVar[Mapping[str, str]] = ACTIVATIONS
+    epsilon: ClassVar[str] = ""
+    """The key of the layer norms' epsilon, where config.json chooses it."""
+    norm: ClassVar[Mapping[str, object]] = {"kind": "post_norm"}
+    """Fields of the normalisation beside its epsilon, where config.json chooses that."""
+    own_fields: ClassVar[Mapping[str, object]] = {}
+    """Fields of every architecture of the family."""
+    convolves: ClassVar[bool] = False
+    """Whether a convolution, a bottleneck and groups may stand beside attention."""
+    projects_embeddings: ClassVar[bool] = True
+    """Whether embeddings may have another width than the blocks."""
     dropouts: ClassVar[tuple[str, ...]] = ("hidden_dropout_prob", "attention_probs_dropout_prob")
     """Keys of the dropout probability."""
     has_segments: ClassVar[bool] = True
@@ -127,27 +147,53 @@ class Family(ABC):
     converted: ClassVar[frozenset[str]] = frozenset()
     """Fields of the architecture, beside the sizes, that config.json expresses or `obstacles` refuses."""
 
-    @property
-    def prefix(self) -> str:
-        """Prefix of the encoder's weights in a file with heads."""
-        return self.model_type.replace("-", "_")
-
     def obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
         """Yield every reason why the family has no equivalent model; `pad` is the identifier of [PAD] if known."""
         yield from self._own_obstacles(architecture, pad)
+        if not self.convolves:
+            yield from self._beside_attention(architecture)
+        if not self.projects_embeddings and architecture.embedding_width != architecture.width:
+            why = f"the embeddings of {self.bare_class} have the width of its blocks, {architecture.width}"
+            yield f"embedding_width {architecture.embedding_width} {NO_EQUIVALENT}: {why}"
         if self.has_segments and not architecture.segments:
             yield f"segments 0 {NO_EQUIVALENT}: {self.bare_class} has at least 1"
         if not self.has_segments and architecture.segments:
             yield f"segments {architecture.segments} {NO_EQUIVALENT}: {self.bare_class} has none"
-        known = {*SIZES, *self.converted}
+        known = {*SIZES, *CONVOLUTION, *self.converted}
+        known |= {"normalisation", "feed_forward_activation"} if self.epsilon else set()
         for name, field in type(architecture).model_fields.items():
             value = getattr(architecture, name)
             if name not in known and value != field.get_default(call_default_factory=True):
                 yield f"{name} {value!r} {NO_EQUIVALENT}"
 
-    @abstractmethod
     def _own_obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
         """Yield the reasons that the converted fields give."""
+        yield from ()
+
+    def _beside_attention(self, architecture: Architecture) -> Iterator[str]:
+        """Yield what an architecture has beside plain attention and a dense feed-forward network."""
+        if not isinstance(architecture.convolution, NoConvolution):
+            why = f"{self.bare_class} has none, ConvBertModel span_dynamic alone"
+            yield f"convolution {architecture.convolution.kind} {NO_EQUIVALENT}: {why}"
+        if architecture.bottleneck_ratio != 1:
+            why = f"{self.bare_class} has no bottleneck"
+            yield f"bottleneck_ratio {architecture.bottleneck_ratio} {NO_EQUIVALENT}: {why}"
+        if architecture.feed_forward_groups != 1:
+            why = f"the feed-forward network of {self.bare_class} has no groups"
+            yield f"feed_forward_groups {architecture.feed_forward_groups} {NO_EQUIVALENT}: {why}"
+
+    def _norms_and_activation(self, architecture: Architecture) -> Iterator[str]:
+        """Yield how norms and activation differ from what families before ModernBERT choose among."""
+        norm, activation = architecture.normalisation, architecture.feed_forward_activation
+        embedding = self.norm.get("embedding", True)
+        yield from of_former_parts(architecture, self.bare_class)
+        if norm.kind != self.norm["kind"] or norm.embedding != embedding:
+            placed = f"{self.norm['kind']} {'with' if embedding else 'without'} a norm of the embeddings"
+            found = f"normalisation {norm.kind}, embedding {norm.embedding}"
+            yield f"{found}, {NO_EQUIVALENT}: {self.bare_class} has {placed}"
+        if activation not in self.activations.values() and activation not in GATED:
+            allowed = ", ".join(dict.fromkeys(self.activations.values()))
+            yield f"feed_forward_activation {activation} {NO_EQUIVALENT}: those of {self.bare_class} are {allowed}"
 
     def head_class(self, objective: str | None) -> str | None:
         """Return the class that has the head of an objective too; None without such a class or head."""
@@ -159,7 +205,9 @@ class Family(ABC):
 
     def keys(self, architecture: Architecture) -> dict[str, JsonValue]:
         """Return the keys of config.json that the family alone has, or has with values of its own."""
-        return {}
+        names = [name for name, ours in self.activations.items() if ours == architecture.feed_forward_activation]
+        written: dict[str, JsonValue] = {self.activation: names[0]} if self.activation else {}
+        return written | ({self.epsilon: architecture.normalisation.epsilon} if self.epsilon else {})
 
     def completed(self, document: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Return a config.json with the defaults of omitted keys."""
@@ -170,10 +218,24 @@ class Family(ABC):
         for key, value in self.fixed.items():
             if configured[key] != value:
                 yield f"{key}: {configured[key]!r:.80} is not supported; allowed: {value!r}"
+        if self.activation and configured[self.activation] not in self.activations:
+            found, allowed = configured[self.activation], ", ".join(map(repr, self.activations))
+            yield f"{self.activation}: {found!r:.80} is not supported; allowed: {allowed}"
+        if self.epsilon:
+            epsilon = configured[self.epsilon]
+            if not isinstance(epsilon, float) or not 0 < epsilon < 1:
+                yield f"{self.epsilon}: {epsilon!r:.80} is not a number between 0 and 1"
 
     def fields(self, configured: Mapping[str, JsonValue]) -> dict[str, object]:
         """Return the fields of the equivalent architecture."""
-        return {field: configured[key] for field, key in self.sizes.items()}
+        fields: dict[str, object] = {field: configured[key] for field, key in self.sizes.items()}
+        if not self.projects_embeddings:
+            fields["embedding_width"] = fields["width"]
+        if self.activation:
+            fields["feed_forward_activation"] = self.activations[str(configured[self.activation])]
+        if self.epsilon:
+            fields["normalisation"] = {**self.norm, "epsilon": configured[self.epsilon]}
+        return {**fields, **self.own_fields}
 
     @abstractmethod
     def encoder_pairs(self, architecture: Architecture) -> tuple[WeightPair, ...]:
@@ -192,27 +254,15 @@ def weights_and_biases(modules: Modules) -> tuple[WeightPair, ...]:
     )
 
 
-def layers(depth: int, block: Iterable[WeightPair]) -> Iterator[WeightPair]:
-    """Yield the parameters of every block."""
+def stack(
+    depth: int, block: Iterable[WeightPair], theirs: str = "encoder.layer", ours: str = "blocks"
+) -> Iterator[WeightPair]:
+    """Yield the parameters of every block, under the names of both stacks."""
     block = tuple(block)
     for number in range(depth):
         for pair in block:
-            ours, theirs = f"blocks.{number}.{pair.name}", f"encoder.layer.{number}.{pair.transformers_name}"
-            yield WeightPair(ours, theirs, pair.layout)
-
-
-def attention_alone(architecture: Architecture, bare_class: str) -> Iterator[str]:
-    """Yield what an architecture has beside plain attention and a dense feed-forward network."""
-    if not isinstance(architecture.convolution, NoConvolution):
-        yield f"convolution {architecture.convolution.kind} {NO_EQUIVALENT}: {bare_class} has none"
-    if architecture.bottleneck_ratio != 1:
-        yield f"bottleneck_ratio {architecture.bottleneck_ratio} {NO_EQUIVALENT}: {bare_class} has no bottleneck"
-    if architecture.feed_forward_groups != 1:
-        why = f"the feed-forward network of {bare_class} has no groups"
-        yield f"feed_forward_groups {architecture.feed_forward_groups} {NO_EQUIVALENT}: {why}"
-    yield from of_former_parts(architecture, bare_class)
-    if not architecture.normalisation.embedding:
-        yield f"normalisation.embedding False {NO_EQUIVALENT}: {bare_class} normalises its embeddings"
+            names = f"{ours}.{number}.{pair.name}", f"{theirs}.{number}.{pair.transformers_name}"
+            yield replace(pair, name=names[0], transformers_name=names[1])
 
 
 def of_former_parts(architecture: Architecture, bare_class: str) -> Iterator[str]:

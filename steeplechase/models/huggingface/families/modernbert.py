@@ -8,20 +8,14 @@ from typing import Any, ClassVar
 
 from search_space.activation import GATED
 from search_space.architecture import Architecture
-from search_space.convolution import NoConvolution
 from search_space.layer_program import Sublayer, SublayerKind
 from search_space.position import RotaryPositions
 from search_space.stack import self_attentions
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.models.huggingface.families.family import NO_EQUIVALENT, SIZES, Family, WeightPair
+from steeplechase.models.huggingface.families.family import NO_EQUIVALENT, SIZES, Family, WeightPair, stack
 
 FULL, SLIDING = "full_attention", "sliding_attention"
-LAYERS, WINDOW, ROTARY, ACTIVATION, EPSILON = (
-    *("layer_types", "local_attention", "rope_parameters"),
-    *("hidden_activation", "norm_eps"),
-)
-ACTIVATIONS = {"gelu": "geglu", "silu": "swiglu"}
-"""The function of the first half, by transformers' name, and the gated network of this project."""
+LAYERS, WINDOW, ROTARY = "layer_types", "local_attention", "rope_parameters"
 FORMER = {FULL: "global_rope_theta", SLIDING: "local_rope_theta"}
 """Keys of the bases in files from before transformers 5."""
 BASES = {FULL: 160_000.0, SLIDING: 10_000.0}
@@ -34,33 +28,26 @@ class ModernBert(Family):
     model_type = "modernbert"
     title = "ModernBERT"
     bare_class = "ModernBertModel"
+    prefix = "model"
     has_segments = False
+    projects_embeddings = False
+    activation, epsilon = "hidden_activation", "norm_eps"
+    activations: ClassVar = {"gelu": "geglu", "silu": "swiglu"}
+    """The function of the first half, by transformers' name, and the gated network of this project."""
+    norm: ClassVar = {"kind": "pre_norm", "first": False}
+    own_fields: ClassVar = {"segments": 0}
     fixed: ClassVar = {"rope_scaling": None}
     sizes: ClassVar = {ours: key for ours, key in SIZES.items() if ours not in ("embedding_width", "segments")}
     dropouts = ("embedding_dropout", "attention_dropout")
     defaults: ClassVar = {
         "num_hidden_layers": 22, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 1152,
-        "vocab_size": 50368, "max_position_embeddings": 8192, ACTIVATION: "gelu", EPSILON: 1e-5, "norm_bias": False,
-        "attention_bias": False, "mlp_bias": False, WINDOW: 128,
+        "vocab_size": 50368, "max_position_embeddings": 8192, "hidden_activation": "gelu", "norm_eps": 1e-5,
+        "norm_bias": False, "attention_bias": False, "mlp_bias": False, WINDOW: 128,
     }  # fmt: skip
-    converted = frozenset({
-        "bottleneck_ratio", "convolution", "feed_forward_groups", "normalisation", "feed_forward_activation",
-        "position", "layers", "local", "attention_biases", "feed_forward_biases",
-    })  # fmt: skip
-
-    @property
-    def prefix(self) -> str:
-        """Prefix of the encoder's weights in a file with heads."""
-        return "model"
+    converted = frozenset({"position", "layers", "local", "attention_biases", "feed_forward_biases"})
 
     def _own_obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
         own, norm = self.bare_class, architecture.normalisation
-        if not isinstance(architecture.convolution, NoConvolution):
-            yield f"convolution {architecture.convolution.kind} {NO_EQUIVALENT}: {own} has none"
-        if architecture.bottleneck_ratio != 1 or architecture.feed_forward_groups != 1:
-            yield f"a bottleneck or groups {NO_EQUIVALENT}: {own} has none"
-        if architecture.embedding_width != architecture.width:
-            yield f"embedding_width {architecture.embedding_width} {NO_EQUIVALENT}: {own} has that of its blocks"
         if norm.kind != "pre_norm" or norm.has_first_norm or not (norm.embedding and norm.has_final_norm):
             why = f"{own} is pre_norm with first false, a norm of the embeddings and a final one"
             yield f"normalisation {norm.kind} {NO_EQUIVALENT}: {why}"
@@ -80,13 +67,10 @@ class ModernBert(Family):
         assert isinstance(position, RotaryPositions)
         local = next((each for each in windows if each is not None), None)
         bases = {FULL: position.base, SLIDING: position.base_of(128)}
-        names = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
-        return {
+        return super().keys(architecture) | {
             LAYERS: [FULL if each is None else SLIDING for each in windows],
             WINDOW: local or 128,
             ROTARY: {kind: {"rope_type": "default", "rope_theta": base} for kind, base in bases.items()},
-            ACTIVATION: names[architecture.feed_forward_activation],
-            EPSILON: architecture.normalisation.epsilon,
             "norm_bias": architecture.norm == NORMS[True],
             "attention_bias": architecture.attention_biases,
             "mlp_bias": architecture.feed_forward_biases,
@@ -111,12 +95,7 @@ class ModernBert(Family):
     def wrong_values(self, configured: Mapping[str, JsonValue]) -> Iterator[str]:
         """Yield the keys with values that no architecture has."""
         yield from super().wrong_values(configured)
-        if configured[ACTIVATION] not in ACTIVATIONS:
-            allowed = ", ".join(map(repr, ACTIVATIONS))
-            yield f"{ACTIVATION}: {configured[ACTIVATION]!r:.80} is not supported; allowed: {allowed}"
-        epsilon, window, kinds = configured[EPSILON], configured[WINDOW], configured.get(LAYERS)
-        if not isinstance(epsilon, float) or not 0 < epsilon < 1:
-            yield f"{EPSILON}: {epsilon!r:.80} is not a number between 0 and 1"
+        window, kinds = configured[WINDOW], configured.get(LAYERS)
         if isinstance(window, bool) or not isinstance(window, int) or window < 2 or window % 2:
             yield f"{WINDOW}: {window!r:.80} is not an even number from 2"
         depth = configured["num_hidden_layers"]
@@ -142,16 +121,12 @@ class ModernBert(Family):
         window = f"s(local={configured[WINDOW]})"
         return super().fields(configured) | {
             "layers": " ".join(f"{'s' if kind == FULL else window} f" for kind in kinds),
-            "embedding_width": configured["hidden_size"],
-            "segments": 0,
             "position": {"kind": "rotary", "base": base, "local_base": own},
             "normalisation": {
-                "kind": "pre_norm",
-                "first": False,
+                **self.norm,
                 "norm": NORMS[bool(configured["norm_bias"])],
-                "epsilon": configured[EPSILON],
+                "epsilon": configured[self.epsilon],
             },
-            "feed_forward_activation": ACTIVATIONS[str(configured[ACTIVATION])],
             "attention_biases": configured["attention_bias"],
             "feed_forward_biases": configured["mlp_bias"],
         }
@@ -164,26 +139,21 @@ class ModernBert(Family):
         pairs = [WeightPair("embeddings.tokens.weight", "embeddings.tok_embeddings.weight")]
         pairs += [WeightPair(f"embeddings.norm.{part}", f"embeddings.norm.{part}") for part in of_norms]
         pairs += [WeightPair(f"final_norm.{part}", f"final_norm.{part}") for part in of_norms]
-        for number in range(architecture.depth):
-            ours, theirs = f"blocks.{number}", f"layers.{number}"
-            modules = [
-                *([] if number == 0 else [("attention_norm", "attn_norm", of_norms)]),
-                ("feed_forward_norm", "mlp_norm", of_norms),
-                ("attention.output", "attn.Wo", of_attention),
-                ("feed_forward.up", "mlp.Wi", of_networks),
-                ("feed_forward.down", "mlp.Wo", of_networks),
-            ]
-            pairs += [
-                WeightPair(f"{ours}.{name}.{part}", f"{theirs}.{other}.{part}")
-                for name, other, parts in modules
-                for part in parts
-            ]
-            pairs += [
-                WeightPair(f"{ours}.attention.{name}.{part}", f"{theirs}.attn.Wqkv.{part}", third=third, axis=0)
-                for part in of_attention
-                for third, name in enumerate(("query", "key", "value"))
-            ]
-        return tuple(pairs)
+        modules = (
+            ("attention_norm", "attn_norm", of_norms),
+            ("feed_forward_norm", "mlp_norm", of_norms),
+            ("attention.output", "attn.Wo", of_attention),
+            ("feed_forward.up", "mlp.Wi", of_networks),
+            ("feed_forward.down", "mlp.Wo", of_networks),
+        )
+        block = [WeightPair(f"{name}.{part}", f"{other}.{part}") for name, other, parts in modules for part in parts]
+        block += [
+            WeightPair(f"attention.{name}.{part}", f"attn.Wqkv.{part}", third=third, axis=0)
+            for part in of_attention
+            for third, name in enumerate(("query", "key", "value"))
+        ]
+        blocks = stack(architecture.depth, block, "layers")
+        return (*pairs, *(pair for pair in blocks if not pair.name.startswith("blocks.0.attention_norm")))
 
 
 def _program_obstacles(architecture: Architecture, own: str) -> Iterator[str]:

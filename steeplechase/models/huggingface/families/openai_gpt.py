@@ -5,22 +5,20 @@ from typing import ClassVar
 
 from search_space.architecture import Architecture
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.models.huggingface.families.family import NO_EQUIVALENT, Family, Layout, WeightPair, attention_alone
-from steeplechase.models.huggingface.families.open_activation import wrong_activation
+from steeplechase.models.huggingface.families.family import (
+    NO_EQUIVALENT,
+    Family,
+    Layout,
+    WeightPair,
+    stack,
+    tables,
+    weights_and_biases,
+)
 
 INNER_RATIO = 4
 """Inner width of the feed-forward networks by the width, in transformers' class."""
-ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
-"""Function of `afn` and of this project; of several names of one function the first is written."""
-ACTIVATION, EPSILON = "afn", "layer_norm_epsilon"
-SIZES = {
-    "depth": "n_layer",
-    "width": "n_embd",
-    "heads": "n_head",
-    "vocabulary_size": "vocab_size",
-    "positions": "n_positions",
-}
 MAPS = (("attention.output", "attn.c_proj"), ("feed_forward.up", "mlp.c_fc"), ("feed_forward.down", "mlp.c_proj"))
+TABLES = (("embeddings.tokens", "tokens_embed"), ("embeddings.positions", "positions_embed"))
 NORMS = (("attention_norm", "ln_1"), ("feed_forward_norm", "ln_2"))
 
 
@@ -31,89 +29,53 @@ class OpenAiGpt(Family):
     title = "GPT"
     bare_class = "OpenAIGPTModel"
     classes: ClassVar = {"language_model": "OpenAIGPTLMHeadModel"}
+    prefix = "transformer"
     fixed: ClassVar = {}
-    sizes: ClassVar = SIZES
+    sizes: ClassVar = {
+        "depth": "n_layer",
+        "width": "n_embd",
+        "heads": "n_head",
+        "vocabulary_size": "vocab_size",
+        "positions": "n_positions",
+    }
     defaults: ClassVar = {
         "n_layer": 12, "n_embd": 768, "n_head": 12, "vocab_size": 40478, "n_positions": 512,
-        ACTIVATION: "gelu", EPSILON: 1e-5,
+        "afn": "gelu", "layer_norm_epsilon": 1e-5,
     }  # fmt: skip
+    activation, epsilon = "afn", "layer_norm_epsilon"
+    activations: ClassVar = {"gelu": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
+    norm: ClassVar = {"kind": "post_norm", "embedding": False}
+    own_fields: ClassVar = {"segments": 0, "visibility": "left_to_right"}
+    projects_embeddings = False
     dropouts = ("resid_pdrop", "embd_pdrop", "attn_pdrop")
     has_segments = False
     buffers = (".attn.bias",)  # the causal mask
-    converted = frozenset({
-        "bottleneck_ratio", "convolution", "feed_forward_groups", "normalisation", "feed_forward_activation",
-        "visibility",
-    })  # fmt: skip
-
-    @property
-    def prefix(self) -> str:
-        """Prefix of the encoder's weights in a file with heads."""
-        return "transformer"
+    converted = frozenset({"visibility"})
 
     def _own_obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
-        yield from _beside_attention(architecture, self.bare_class)
-        if architecture.normalisation.kind != "post_norm" or architecture.normalisation.embedding:
-            why = f"{self.bare_class} has post_norm without a norm of the embeddings"
-            kind = architecture.normalisation.kind
-            yield f"normalisation {kind} with visibility left_to_right {NO_EQUIVALENT}: {why}"
-        if architecture.embedding_width != architecture.width:
-            why = f"the embeddings of {self.bare_class} have the width of its blocks, {architecture.width}"
-            yield f"embedding_width {architecture.embedding_width} {NO_EQUIVALENT}: {why}"
+        yield from self._norms_and_activation(architecture)
         inner = INNER_RATIO * architecture.width
         if architecture.feed_forward_width != inner:
             why = f"that of {self.bare_class} is {INNER_RATIO} times the width, {inner}"
             yield f"feed_forward_width {architecture.feed_forward_width} {NO_EQUIVALENT}: {why}"
-        if architecture.feed_forward_activation not in ACTIVATIONS.values():
-            allowed = ", ".join(dict.fromkeys(ACTIVATIONS.values()))
-            why = f"those of {self.bare_class} are {allowed}"
-            yield f"feed_forward_activation {architecture.feed_forward_activation} {NO_EQUIVALENT}: {why}"
-
-    def keys(self, architecture: Architecture) -> dict[str, JsonValue]:
-        """Return the activation function and the epsilon."""
-        name = next(name for name, ours in ACTIVATIONS.items() if ours == architecture.feed_forward_activation)
-        return {ACTIVATION: name, EPSILON: architecture.normalisation.epsilon}
-
-    def wrong_values(self, configured: Mapping[str, JsonValue]) -> Iterator[str]:
-        """Yield the keys with values that no architecture has."""
-        yield from wrong_activation(configured, ACTIVATION, EPSILON, ACTIVATIONS)
 
     def fields(self, configured: Mapping[str, JsonValue]) -> dict[str, object]:
         """Return the fields of the equivalent architecture."""
         width = configured["n_embd"]
         assert isinstance(width, int)
-        return super().fields(configured) | {
-            "embedding_width": width,
-            "feed_forward_width": INNER_RATIO * width,
-            "feed_forward_activation": ACTIVATIONS[str(configured[ACTIVATION])],
-            "normalisation": {"kind": "post_norm", "embedding": False, "epsilon": configured[EPSILON]},
-            "segments": 0,
-            "visibility": "left_to_right",
-        }
+        return super().fields(configured) | {"feed_forward_width": INNER_RATIO * width}
 
     def encoder_pairs(self, architecture: Architecture) -> tuple[WeightPair, ...]:
         """Return every parameter of the encoder, provided that `obstacles` yields none."""
-        tables = (
-            WeightPair("embeddings.tokens.weight", "tokens_embed.weight"),
-            WeightPair("embeddings.positions.weight", "positions_embed.weight"),
-        )
-        return (*tables, *(pair for number in range(architecture.depth) for pair in _block(number)))
+        return (*tables(TABLES), *stack(architecture.depth, _block(), "h"))
 
 
-def _beside_attention(architecture: Architecture, bare_class: str) -> Iterator[str]:
-    """Yield what plain attention and a dense feed-forward network do not have; norms are not its matter."""
-    normalised = architecture.normalisation.model_copy(update={"embedding": True})
-    yield from attention_alone(architecture.model_copy(update={"normalisation": normalised}), bare_class)
-
-
-def _block(number: int) -> Iterator[WeightPair]:
-    ours, theirs = f"blocks.{number}.", f"h.{number}."
+def _block() -> Iterator[WeightPair]:
     for third, name in enumerate(("query", "key", "value")):
         for part in ("weight", "bias"):
             layout: Layout = "transposed" if part == "weight" else "same"
-            yield WeightPair(f"{ours}attention.{name}.{part}", f"{theirs}attn.c_attn.{part}", layout, third)
+            yield WeightPair(f"attention.{name}.{part}", f"attn.c_attn.{part}", layout, third)
     for one, other in MAPS:
-        yield WeightPair(f"{ours}{one}.weight", f"{theirs}{other}.weight", "transposed")
-        yield WeightPair(f"{ours}{one}.bias", f"{theirs}{other}.bias")
-    for one, other in NORMS:
-        for part in ("weight", "bias"):
-            yield WeightPair(f"{ours}{one}.{part}", f"{theirs}{other}.{part}")
+        yield WeightPair(f"{one}.weight", f"{other}.weight", "transposed")
+        yield WeightPair(f"{one}.bias", f"{other}.bias")
+    yield from weights_and_biases(NORMS)

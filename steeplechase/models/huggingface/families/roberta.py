@@ -12,36 +12,46 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface.families.family import (
     BASE,
     BLOCK,
+    FIXED,
     NO_EQUIVALENT,
     NORM,
     SIZES,
+    Family,
     Modules,
     WeightPair,
-    attention_alone,
-    layers,
+    stack,
     tables,
     weights_and_biases,
 )
-from steeplechase.models.huggingface.families.open_activation import WithActivation
 
 PAD = "pad_token_id"
 
 
-class Roberta(WithActivation):
+ACTIVATION, EPSILON = "hidden_act", "layer_norm_eps"
+OPEN: dict[str, JsonValue] = {key: value for key, value in FIXED.items() if key not in (ACTIVATION, EPSILON)}
+"""Constants of families whose config.json chooses the activation function and the epsilon."""
+
+
+class Roberta(Family):
     """The first token has the position `pad_token_id + 1`, so that the offset of an architecture sets [PAD]."""
 
     model_type = "roberta"
     title = "RoBERTa"
     bare_class = "RobertaModel"
+    prefix = "roberta"
+    fixed: ClassVar = OPEN
+    activation, epsilon = ACTIVATION, EPSILON
+    projects_embeddings = False
     defaults: ClassVar = {**BASE, "vocab_size": 50265, PAD: 1}
     sizes: ClassVar = {field: key for field, key in SIZES.items() if field != "embedding_width"}
-    converted = frozenset({*WithActivation.converted, "position"})
+    converted = frozenset({"position"})
+
+    block: ClassVar[Modules] = BLOCK
+    final: ClassVar[Modules] = ()
+    """The norm behind the last block."""
 
     def _own_obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
-        yield from attention_alone(architecture, self.bare_class)
-        if architecture.embedding_width != architecture.width:
-            why = f"the embeddings of {self.bare_class} have the width of its blocks, {architecture.width}"
-            yield f"embedding_width {architecture.embedding_width} {NO_EQUIVALENT}: {why}"
+        yield from self._norms_and_activation(architecture)
         position = architecture.position
         first = f"the first position of {self.bare_class} is pad_token_id + 1"
         if not isinstance(position, LearnedPositions):
@@ -68,17 +78,16 @@ class Roberta(WithActivation):
         pad = configured[PAD]
         assert isinstance(pad, int)
         position = {"kind": "learned", "offset": pad + 1}
-        return super().fields(configured) | {"embedding_width": configured["hidden_size"], "position": position}
+        return super().fields(configured) | {"position": position}
 
     def encoder_pairs(self, architecture: Architecture) -> tuple[WeightPair, ...]:
         """Return every parameter of the encoder, provided that `obstacles` yields none."""
-        blocks = layers(architecture.depth, weights_and_biases(BLOCK))
-        return (*tables(), *weights_and_biases(NORM), *blocks)
+        blocks = stack(architecture.depth, weights_and_biases(self.block))
+        return (*tables(), *weights_and_biases(NORM), *blocks, *weights_and_biases(self.final))
 
 
 NORMS = {"attention_norm": "attention.LayerNorm", "feed_forward_norm": "intermediate.LayerNorm"}
 PRE_NORM_BLOCK: Modules = tuple((name, NORMS.get(name, other)) for name, other in BLOCK)
-FINAL: Modules = (("final_norm", "LayerNorm"),)
 
 
 class RobertaPreLayerNorm(Roberta):
@@ -87,18 +96,16 @@ class RobertaPreLayerNorm(Roberta):
     model_type = "roberta-prelayernorm"
     title = "RoBERTa-PreLayerNorm"
     bare_class = "RobertaPreLayerNormModel"
-    placement: ClassVar = "pre_norm"
+    prefix = "roberta_prelayernorm"
+    norm: ClassVar = {"kind": "pre_norm"}
+    block = PRE_NORM_BLOCK
+    final = (("final_norm", "LayerNorm"),)
 
     def _own_obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
         yield from super()._own_obstacles(architecture, pad)
         if not architecture.normalisation.has_final_norm:
             why = "RobertaPreLayerNormModel normalises the output of its last block"
             yield f"normalisation.final False {NO_EQUIVALENT}: {why}"
-
-    def encoder_pairs(self, architecture: Architecture) -> tuple[WeightPair, ...]:
-        """Return every parameter of the encoder, provided that `obstacles` yields none."""
-        blocks = layers(architecture.depth, weights_and_biases(PRE_NORM_BLOCK))
-        return (*tables(), *weights_and_biases(NORM), *blocks, *weights_and_biases(FINAL))
 
 
 GROUPS: dict[str, JsonValue] = {"num_hidden_groups": 1, "inner_group_num": 1}
@@ -119,7 +126,7 @@ SHARED_BLOCK: Modules = tuple(
 )
 
 
-class Albert(WithActivation):
+class Albert(Family):
     """All blocks share their parameters, norms included; the embeddings are projected to the width.
 
     One block for all layers, with factorised embeddings. transformers 5.23, models/albert.
@@ -128,6 +135,9 @@ class Albert(WithActivation):
     model_type = "albert"
     title = "ALBERT"
     bare_class = "AlbertModel"
+    prefix = "albert"
+    activation, epsilon = ACTIVATION, EPSILON
+    own_fields: ClassVar = {"sharing": "all"}
     defaults: ClassVar = {
         **BASE,
         **GROUPS,
@@ -138,25 +148,18 @@ class Albert(WithActivation):
         "intermediate_size": 16384,
         "hidden_act": "gelu_new",
     }
-    fixed: ClassVar = {**WithActivation.fixed, **GROUPS}
-    converted = frozenset({*WithActivation.converted, "sharing"})
+    fixed: ClassVar = {**OPEN, **GROUPS}
+    converted = frozenset({"sharing"})
 
     def _own_obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
-        yield from attention_alone(architecture, self.bare_class)
+        yield from self._norms_and_activation(architecture)
         if architecture.embedding_width == architecture.width:
             why = "AlbertModel projects its embeddings at every width"
             yield f"embedding_width {architecture.embedding_width}, equal to the width, {NO_EQUIVALENT}: {why}"
-        if architecture.normalisation.kind != self.placement:
-            why = "AlbertModel has norms after its sublayers"
-            yield f"normalisation {architecture.normalisation.kind} {NO_EQUIVALENT}: {why}"
 
     def keys(self, architecture: Architecture) -> dict[str, JsonValue]:
         """Return the activation function, the epsilon and the one group of blocks."""
         return super().keys(architecture) | GROUPS
-
-    def fields(self, configured: Mapping[str, JsonValue]) -> dict[str, object]:
-        """Return the fields of the equivalent architecture."""
-        return super().fields(configured) | {"sharing": "all"}
 
     def encoder_pairs(self, architecture: Architecture) -> tuple[WeightPair, ...]:
         """Return every parameter of the encoder, provided that `obstacles` yields none."""

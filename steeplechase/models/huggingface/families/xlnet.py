@@ -6,19 +6,17 @@ from typing import ClassVar
 from search_space.architecture import Architecture
 from search_space.position import RelativePositions
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.models.huggingface.families.family import NO_EQUIVALENT, Family, WeightPair, attention_alone
-from steeplechase.models.huggingface.families.open_activation import ACTIVATIONS, wrong_activation
+from steeplechase.models.huggingface.families.family import (
+    NO_EQUIVALENT,
+    Family,
+    WeightPair,
+    stack,
+    weights_and_biases,
+)
 
-ACTIVATION, EPSILON, CLAMP, MEMORY, HEAD_WIDTH = "ff_activation", "layer_norm_eps", "clamp_len", "mem_len", "d_head"
+CLAMP, MEMORY, HEAD_WIDTH = "clamp_len", "mem_len", "d_head"
 FREE = -1
 """`clamp_len` without a largest distance."""
-SIZES = {
-    "depth": "n_layer",
-    "width": "d_model",
-    "heads": "n_head",
-    "feed_forward_width": "d_inner",
-    "vocabulary_size": "vocab_size",
-}
 MAPS = (("query", "q"), ("key", "k"), ("value", "v"), ("relative.map", "r"))
 BIASES = (("content_bias", "r_w_bias"), ("position_bias", "r_r_bias"), ("segments.bias", "r_s_bias"))
 DENSE = (
@@ -37,33 +35,28 @@ class XlNet(Family):
     bare_class = "XLNetModel"
     classes: ClassVar = {"permutation_language_model": "XLNetLMHeadModel"}
     fixed: ClassVar = {"attn_type": "bi", "bi_data": False, "same_length": False}
-    sizes: ClassVar = SIZES
+    prefix = "transformer"
+    sizes: ClassVar = {
+        "depth": "n_layer",
+        "width": "d_model",
+        "heads": "n_head",
+        "feed_forward_width": "d_inner",
+        "vocabulary_size": "vocab_size",
+    }
+    activation, epsilon = "ff_activation", "layer_norm_eps"
+    norm: ClassVar = {"kind": "post_norm", "embedding": False}
+    own_fields: ClassVar = {"segments": 0, "visibility": "permutation", "attention_biases": False}
+    projects_embeddings = False
     defaults: ClassVar = {
         "n_layer": 24, "d_model": 1024, "n_head": 16, "d_inner": 4096, "vocab_size": 32000,
-        ACTIVATION: "gelu", EPSILON: 1e-12, CLAMP: FREE, MEMORY: 512, **fixed,
+        "ff_activation": "gelu", "layer_norm_eps": 1e-12, CLAMP: FREE, MEMORY: 512, **fixed,
     }  # fmt: skip
     dropouts = ("dropout",)
     has_segments = False
-    converted = frozenset({
-        "bottleneck_ratio", "convolution", "feed_forward_groups", "normalisation", "feed_forward_activation",
-        "visibility", "position", "memory", "attention_biases",
-    })  # fmt: skip
-
-    @property
-    def prefix(self) -> str:
-        """Prefix of the encoder's weights in a file with heads."""
-        return "transformer"
+    converted = frozenset({"visibility", "position", "memory", "attention_biases"})
 
     def _own_obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
-        normalised = architecture.normalisation.model_copy(update={"embedding": True})
-        yield from attention_alone(architecture.model_copy(update={"normalisation": normalised}), self.bare_class)
-        if architecture.normalisation.kind != "post_norm" or architecture.normalisation.embedding:
-            why = f"{self.bare_class} has post_norm without a norm of the embeddings"
-            kind = architecture.normalisation.kind
-            yield f"normalisation {kind} with visibility permutation {NO_EQUIVALENT}: {why}"
-        if architecture.embedding_width != architecture.width:
-            why = f"the embeddings of {self.bare_class} have the width of its blocks, {architecture.width}"
-            yield f"embedding_width {architecture.embedding_width} {NO_EQUIVALENT}: {why}"
+        yield from self._norms_and_activation(architecture)
         if architecture.width % 2:
             yield f"width {architecture.width} {NO_EQUIVALENT}: {self.bare_class} has pairs of a sine and a cosine"
         if architecture.attention_biases:
@@ -71,18 +64,11 @@ class XlNet(Family):
         position = architecture.position
         if not isinstance(position, RelativePositions) or not position.segment_encodings:
             yield f"position.segment_encodings False {NO_EQUIVALENT}: {self.bare_class} has them"
-        if architecture.feed_forward_activation not in ACTIVATIONS.values():
-            allowed = ", ".join(dict.fromkeys(ACTIVATIONS.values()))
-            why = f"those of {self.bare_class} are {allowed}"
-            yield f"feed_forward_activation {architecture.feed_forward_activation} {NO_EQUIVALENT}: {why}"
 
     def keys(self, architecture: Architecture) -> dict[str, JsonValue]:
         """Return the activation function, the epsilon, and what positions and memory are."""
         assert isinstance(architecture.position, RelativePositions)
-        name = next(name for name, ours in ACTIVATIONS.items() if ours == architecture.feed_forward_activation)
-        return {
-            ACTIVATION: name,
-            EPSILON: architecture.normalisation.epsilon,
+        return super().keys(architecture) | {
             CLAMP: architecture.position.clamp or FREE,
             MEMORY: architecture.memory or None,
             HEAD_WIDTH: architecture.width // architecture.heads,
@@ -95,7 +81,6 @@ class XlNet(Family):
     def wrong_values(self, configured: Mapping[str, JsonValue]) -> Iterator[str]:
         """Yield the keys with values that no architecture has."""
         yield from super().wrong_values(configured)
-        yield from wrong_activation(configured, ACTIVATION, EPSILON, ACTIVATIONS)
         clamp, memory = configured[CLAMP], configured[MEMORY]
         if not _whole(clamp):
             yield f"{CLAMP}: {clamp!r:.80} is not a whole number; -1 for none"
@@ -112,16 +97,7 @@ class XlNet(Family):
         position: dict[str, object] = {"kind": "relative", "segment_encodings": True}
         if isinstance(clamp, int) and clamp > 0:
             position["clamp"] = clamp
-        return super().fields(configured) | {
-            "embedding_width": configured["d_model"],
-            "feed_forward_activation": ACTIVATIONS[str(configured[ACTIVATION])],
-            "normalisation": {"kind": "post_norm", "embedding": False, "epsilon": configured[EPSILON]},
-            "position": position,
-            "memory": configured[MEMORY] or 0,
-            "attention_biases": False,
-            "segments": 0,
-            "visibility": "permutation",
-        }
+        return super().fields(configured) | {"position": position, "memory": configured[MEMORY] or 0}
 
     def encoder_pairs(self, architecture: Architecture) -> tuple[WeightPair, ...]:
         """Return every parameter of the encoder, provided that `obstacles` yields none."""
@@ -129,22 +105,18 @@ class XlNet(Family):
             WeightPair("embeddings.tokens.weight", "word_embedding.weight"),
             WeightPair("query_start.weight", "mask_emb", "one_place"),
         )
-        blocks = (_block(number, architecture.heads) for number in range(architecture.depth))
-        return (*outside, *(pair for block in blocks for pair in block))
+        return (*outside, *stack(architecture.depth, _block(architecture.heads), "layer"))
 
 
 def _whole(value: JsonValue) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _block(number: int, heads: int) -> Iterator[WeightPair]:
-    ours, theirs = f"blocks.{number}.", f"layer.{number}."
+def _block(heads: int) -> Iterator[WeightPair]:
     for one, other in MAPS:
-        yield WeightPair(f"{ours}attention.{one}.weight", f"{theirs}rel_attn.{other}", "transposed", heads=heads)
-    yield WeightPair(f"{ours}attention.output.weight", f"{theirs}rel_attn.o", heads=heads)
+        yield WeightPair(f"attention.{one}.weight", f"rel_attn.{other}", "transposed", heads=heads)
+    yield WeightPair("attention.output.weight", "rel_attn.o", heads=heads)
     for one, other in BIASES:
-        yield WeightPair(f"{ours}attention.relative.{one}", f"{theirs}rel_attn.{other}", "one_query")
-    yield WeightPair(f"{ours}attention.relative.segments.vectors", f"{theirs}rel_attn.seg_embed")
-    for one, other in DENSE:
-        for part in ("weight", "bias"):
-            yield WeightPair(f"{ours}{one}.{part}", f"{theirs}{other}.{part}")
+        yield WeightPair(f"attention.relative.{one}", f"rel_attn.{other}", "one_query")
+    yield WeightPair("attention.relative.segments.vectors", "rel_attn.seg_embed")
+    yield from weights_and_biases(DENSE)

@@ -58,9 +58,9 @@ def answer_questions(version: Version, context: StageContext, logits_of: LogitsO
 
 
 def _predict_answers(folder: Path, logits_of: LogitsOf) -> tuple[tuple[Question, ...], Answers]:
-    windows = load_question_windows(folder)
+    questions, windows = load_question_windows(folder)
     try:
-        return windows.questions, answers_of(windows, logits_of(windows.rows))
+        return questions, answers_of(questions, windows, logits_of(windows))
     except ValueError as wrong:
         raise Diverged({"error": f"{folder.name}: {wrong}"}) from wrong
 

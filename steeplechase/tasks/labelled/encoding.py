@@ -85,7 +85,7 @@ def encode_examples(examples: Sequence[Example], form: Form, tokenizer: Tokenize
         raise ValueError(f"a length of {length} has no room for {texts} texts and their special tokens")
     firsts = tokenizer.encode([example.first for example in examples])
     seconds = tokenizer.encode_with_offsets([example.second or "" for example in examples])
-    arrays = _Arrays(len(examples), length, tokenizer, form)
+    arrays = Arrays(len(examples), length, tokenizer, form)
     for index, (example, first, second) in enumerate(zip(examples, firsts, seconds, strict=True)):
         first_length, second_length = _truncated_lengths(len(first), len(second.tokens), available, form)
         arrays.truncated += first_length + second_length < len(first) + len(second.tokens)
@@ -113,8 +113,8 @@ def _truncated_lengths(first: int, second: int, available: int, form: Form) -> t
     return (available - second, second) if second <= available - half else (half, available - half)
 
 
-class _Arrays:
-    """Arrays of the examples while they are filled, one row per example."""
+class Arrays:
+    """Arrays of examples while they are filled, one row per sequence."""
 
     def __init__(self, count: int, length: int, tokenizer: Tokenizer, form: Form) -> None:
         self._tokenizer = tokenizer
@@ -127,6 +127,7 @@ class _Arrays:
         self.truncated = self.answers_lost = 0
 
     def set_tokens(self, index: int, first: list[int], second: TokensWithOffsets | None) -> None:
+        """Fill a row with the tokens of its texts, their segments and, of spans, their offsets."""
         row = [self._tokenizer.classify, *first, self._tokenizer.separate]
         if second is not None:
             start, end = len(row), len(row) + len(second.tokens)
@@ -138,6 +139,7 @@ class _Arrays:
         self.lengths[index] = len(row)
 
     def set_target(self, index: int, example: Example) -> None:
+        """Fill a row with the label or the answer of its example."""
         if example.label is not None:
             self.labels[index] = example.label
         if self._spans:
@@ -151,6 +153,7 @@ class _Arrays:
             self.starts[index], self.ends[index] = span
 
     def encoded(self, examples: Sequence[Example]) -> EncodedExamples:
+        """Return the filled arrays with what else the examples have."""
         return EncodedExamples(
             tokens=self.tokens,
             segments=self.segments,
@@ -191,17 +194,20 @@ def load_examples(folder: Path) -> EncodedExamples:
         details = json.loads((folder / DETAILS_FILE).read_text(encoding="utf-8"))
         details = {name: tuple(value) if isinstance(value, list) else value for name, value in details.items()}
         return EncodedExamples(**{name: load_array(folder / f"{name}.npy") for name in _ARRAYS}, **details)
-    except (OSError, ValueError, KeyError, TypeError, EOFError) as damage:
+    except (OSError, ValueError, TypeError) as damage:
         raise CorruptionError(f"{folder.name}: {damage!r}") from damage
 
 
 def load_array(path: Path) -> Any:
-    """Return a saved int32 array, memory-mapped and read-only; raises OSError, EOFError or ValueError."""
-    with path.open("rb") as file:
-        npy_format.read_magic(file)
-        shape, _, dtype = npy_format.read_array_header_1_0(file)
-    if dtype.str != "<i4":
-        raise ValueError(f"{path.name} has dtype {dtype}, expected int32")
-    if 0 in shape:  # empty arrays cannot be memory-mapped
-        return np.zeros(shape, dtype)
-    return np.load(path, mmap_mode="r", allow_pickle=False)
+    """Return a saved int32 array, memory-mapped and read-only; raises CorruptionError if it is damaged or missing."""
+    try:
+        with path.open("rb") as file:
+            npy_format.read_magic(file)
+            shape, _, dtype = npy_format.read_array_header_1_0(file)
+        # empty arrays cannot be memory-mapped
+        array = np.zeros(shape, dtype) if 0 in shape else np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as damage:
+        raise CorruptionError(f"{path.parent.name}: {damage!r}") from damage
+    if array.dtype.str != "<i4":
+        raise CorruptionError(f"{path.parent.name}: {path.name} has dtype {dtype}, expected int32")
+    return array

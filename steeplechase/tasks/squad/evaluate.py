@@ -64,7 +64,7 @@ def _number(value: object) -> float | None:
 
 
 def _read(path: Path, expected: str, read: Callable[[object], Value | None]) -> dict[str, Value]:
-    fields = read_json(path).value
+    fields = read_json(path)
     if not isinstance(fields, Fields):
         raise DataError(
             f"{path.name}: expected an object from question identifiers to {expected.removeprefix('a ')}s"

@@ -1,9 +1,7 @@
 """Reads JSON files; errors for invalid JSON, invalid UTF-8 and duplicate fields name file and position."""
 
-import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +24,11 @@ class Fields(dict[str, Any]):
             self.repeated = tuple(name for name in self if names.count(name) > 1)
 
 
-@dataclass(frozen=True, slots=True)
-class JsonFile:
-    """Content of a file, its objects as `Fields`, and the sha256 of its bytes."""
+def read_json(path: Path) -> Any:
+    """Return a file's content, its objects as `Fields`.
 
-    value: Any
-    sha256: str
-
-
-def read_json(path: Path) -> JsonFile:
-    """Return a file's content; raises DataError with the line, column or byte where it cannot be read."""
+    Raises DataError with the line, column or byte where it cannot be read.
+    """
     name = path.name
     try:
         if path.is_file() and path.stat().st_size > LARGEST_FILE_BYTES:
@@ -48,7 +41,7 @@ def read_json(path: Path) -> JsonFile:
         raise DataError(f"{name}: is empty; expected a JSON object")
     try:
         text = raw.decode("utf-8-sig")
-        value = json.loads(text, object_pairs_hook=Fields, parse_constant=_no_number)
+        return json.loads(text, object_pairs_hook=Fields, parse_constant=_no_number)
     except UnicodeDecodeError as wrong:
         line = raw[: wrong.start].count(b"\n") + 1
         byte = raw[wrong.start]
@@ -60,7 +53,6 @@ def read_json(path: Path) -> JsonFile:
         raise DataError(message) from wrong
     except (ValueError, RecursionError) as wrong:
         raise DataError(f"{name}: not JSON: {wrong}") from wrong
-    return JsonFile(value, hashlib.sha256(raw).hexdigest())
 
 
 def is_valid_unicode(text: str) -> bool:

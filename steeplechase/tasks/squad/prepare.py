@@ -1,7 +1,7 @@
 """Writes SQuAD's windows to disk: train, threshold (2.0) and dev."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steeplechase.foundation.errors import DataError
@@ -12,7 +12,7 @@ from steeplechase.tasks.squad.files import Part, is_official_name
 from steeplechase.tasks.squad.questions import Question, SquadFile
 from steeplechase.tasks.squad.subsets import held_out, taken
 from steeplechase.tasks.squad.windows import Windows, encode_windows
-from steeplechase.tasks.squad.windows_on_disk import as_rows, save_questions
+from steeplechase.tasks.squad.windows_on_disk import save_questions
 from steeplechase.tasks.tokenizer import Tokenizer
 
 TRAIN, THRESHOLD, DEV = "train", "threshold", "dev"
@@ -48,17 +48,13 @@ def prepare(
         if not chosen:
             raise DataError(f"{file.name}: has no question for the part {part!r}; expected more paragraphs")
         windows = encode_windows(chosen, tokenizer, amounts.window_tokens)
-        _write(part, chosen, windows, folder)
+        (folder / part).mkdir(exist_ok=True)
+        if part == TRAIN:  # offsets are for predictions alone
+            save_examples(replace(windows, offsets=windows.offsets[:, :0]), folder / part)
+        else:
+            save_questions(chosen, windows, folder / part)
         figures[part] = _figures(chosen, len(questions), windows, file)
     return figures
-
-
-def _write(part: str, questions: Sequence[Question], windows: Windows, folder: Path) -> None:
-    (folder / part).mkdir(exist_ok=True)
-    if part == TRAIN:
-        save_examples(as_rows(windows, with_offsets=False), folder / part)
-    else:
-        save_questions(questions, windows, folder / part)
 
 
 def _figures(questions: Sequence[Question], of: int, windows: Windows, file: SquadFile) -> dict[str, JsonValue]:
@@ -68,7 +64,7 @@ def _figures(questions: Sequence[Question], of: int, windows: Windows, file: Squ
         "of": of,
         "windows": len(windows),
         "unanswerable": sum(not question.answerable for question in questions),
-        "questions_cut": windows.questions_cut,
+        "questions_cut": windows.truncated,
         "answers_lost": windows.answers_lost,
         "answers_moved_in_file": file.answers_moved,
         "answers_misplaced_in_file": file.answers_lost,

@@ -64,7 +64,7 @@ def read_squad(path: Path, version: Version) -> SquadFile:
     Raises DataError, all mistakes at once with their JSON paths: missing values, wrong types, duplicate fields and
     identifiers, and contents of the other version.
     """
-    return read_document(read_json(path).value, path.name, version)
+    return read_document(read_json(path), path.name, version)
 
 
 def read_document(value: Any, name: str, version: Version) -> SquadFile:

@@ -25,24 +25,14 @@ def read_rows(split: LoadedSplit, version: Version, name: str) -> SquadFile:
     rows = [
         dict(zip(COLUMNS, row, strict=True)) for row in zip(*(split.columns[each] for each in COLUMNS), strict=True)
     ]
-    articles = [
-        _fields(
-            title=title,
-            paragraphs=[
-                _paragraph(context, [*questions], version) for context, questions in _by("context", rows_of_title)
-            ],
-        )
-        for title, rows_of_title in _by("title", rows)
-    ]
+    articles = []
+    for title, of_title in groupby(rows, key=lambda row: row["title"]):
+        paragraphs = [
+            _fields(context=context, qas=[_question(row, version) for row in of_context])
+            for context, of_context in groupby(of_title, key=lambda row: row["context"])
+        ]
+        articles.append(_fields(title=title, paragraphs=paragraphs))
     return read_document(_fields(data=articles), name, version)
-
-
-def _by(column: str, rows: Any) -> Any:
-    return groupby(rows, key=lambda row: row[column])
-
-
-def _paragraph(context: Any, rows: list[dict[str, Any]], version: Version) -> Fields:
-    return _fields(context=context, qas=[_question(row, version) for row in rows])
 
 
 def _question(row: dict[str, Any], version: Version) -> Fields:

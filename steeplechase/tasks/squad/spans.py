@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steeplechase.tasks.labelled.encoding import NO_OFFSET
+
 LONGEST_ANSWER_TOKENS = 30  # run_squad.py, max_answer_length
 SPANS_PER_WINDOW = 20  # run_squad.py, n_best_size
-NO_OFFSET = -1
 
 Logits = NDArray[np.float32]
 Integers = NDArray[np.integer]

@@ -1,7 +1,7 @@
 """Storage of SQuAD questions with their windows, between preparation and prediction."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -10,29 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steeplechase.foundation.errors import CorruptionError
-from steeplechase.tasks.labelled.encoding import (
-    EncodedExamples,
-    IntegerArray,
-    load_array,
-    load_examples,
-    save_examples,
-)
+from steeplechase.tasks.labelled.encoding import load_array, load_examples, save_examples
 from steeplechase.tasks.squad.questions import Answer, Question
 from steeplechase.tasks.squad.spans import combined, window_spans
 from steeplechase.tasks.squad.windows import Windows
 
 QUESTIONS_FILE = "questions.json"
 _ARRAYS = ("most_context", "questions")
-
-
-@dataclass(frozen=True)
-class QuestionWindows:
-    """Windows as rows of a batch, the index of each window's question, and the questions."""
-
-    rows: EncodedExamples  # [window ...]; the windows of one question are neighbours
-    most_context: IntegerArray  # [window length], as in `Windows`
-    windows_of: IntegerArray  # [window], index of its question
-    questions: tuple[Question, ...]
 
 
 @dataclass(frozen=True)
@@ -43,27 +27,9 @@ class Answers:
     null_odds: dict[str, float]
 
 
-def as_rows(windows: Windows, with_offsets: bool) -> EncodedExamples:
-    """Return windows as training examples, without the offsets, which only predictions need."""
-    count = len(windows)
-    return EncodedExamples(
-        tokens=windows.tokens,
-        segments=windows.segments,
-        lengths=windows.lengths,
-        labels=np.full(count, -1, dtype=np.int32),
-        starts=windows.starts,
-        ends=windows.ends,
-        offsets=windows.offsets if with_offsets else np.zeros((count, 0, 2), dtype=np.int32),
-        seconds=(),
-        answers=(),
-        truncated=windows.questions_cut,
-        answers_lost=windows.answers_lost,
-    )
-
-
 def save_questions(questions: Sequence[Question], windows: Windows, folder: Path) -> None:
     """Write questions and their windows into an existing folder."""
-    save_examples(as_rows(windows, with_offsets=True), folder)
+    save_examples(windows, folder)
     for name in _ARRAYS:
         np.save(folder / f"{name}.npy", getattr(windows, name).astype("<i4"), allow_pickle=False)
     contexts = {context: index for index, context in enumerate(dict.fromkeys(each.context for each in questions))}
@@ -82,14 +48,11 @@ def save_questions(questions: Sequence[Question], windows: Windows, folder: Path
     (folder / QUESTIONS_FILE).write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def load_question_windows(folder: Path) -> QuestionWindows:
+def load_question_windows(folder: Path) -> tuple[tuple[Question, ...], Windows]:
     """Return what was saved, arrays memory-mapped; raises CorruptionError if a file is damaged or missing."""
     rows = load_examples(folder)
-    try:
-        most_context, windows_of = (load_array(folder / f"{name}.npy") for name in _ARRAYS)
-    except (OSError, ValueError, EOFError) as damage:
-        raise CorruptionError(f"{folder.name}: {damage!r}") from damage
-    return QuestionWindows(rows, most_context, windows_of, load_questions(folder))
+    arrays = {name: load_array(folder / f"{name}.npy") for name in _ARRAYS}
+    return load_questions(folder), Windows(**vars(rows), **arrays)
 
 
 def load_questions(folder: Path) -> tuple[Question, ...]:
@@ -112,27 +75,21 @@ def load_questions(folder: Path) -> tuple[Question, ...]:
         raise CorruptionError(f"{folder.name}/{QUESTIONS_FILE}: {damage!r}") from damage
 
 
-def answers_of(encoded: QuestionWindows, logits: Iterable[NDArray[np.float32]]) -> Answers:
+def answers_of(questions: Sequence[Question], windows: Windows, logits: Iterable[NDArray[np.float32]]) -> Answers:
     """Return one text for each question from the boundary logits [seq 2] of every window, in order.
 
     Raises ValueError for logits that are not finite.
     """
     answers = Answers({}, {})
-    for index, windows in groupby(_windows(encoded, logits), key=lambda window: window[0]):
+    rows = enumerate(zip(windows.questions, logits, strict=True))
+    for index, own in groupby(rows, key=lambda row: int(row[1][0])):
         spans, nulls = [], []
-        for _, row, boundaries in windows:
+        for row, (_, boundaries) in own:
             length = len(boundaries)
-            offsets, best = encoded.rows.offsets[row, :length], encoded.most_context[row, :length]
+            offsets, best = windows.offsets[row, :length], windows.most_context[row, :length]
             spans.append(window_spans(boundaries, offsets, best))
             nulls.append(float(boundaries[0].sum()))
-        question, best_spans = encoded.questions[index], combined(spans, nulls)
+        question, best_spans = questions[index], combined(spans, nulls)
         answers.texts[question.identifier] = best_spans.text(question.context)
         answers.null_odds[question.identifier] = best_spans.null_odds
     return answers
-
-
-def _windows(
-    encoded: QuestionWindows, logits: Iterable[NDArray[np.float32]]
-) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
-    for row, (index, boundaries) in enumerate(zip(encoded.windows_of, logits, strict=True)):
-        yield int(index), row, boundaries

@@ -56,7 +56,7 @@ def test_windows_have_question_and_piece_and_decode_to_the_text(length: int, tok
     context = " ".join(f"{ODD} number {number}" for number in range(12))
     questions = [asked(context, "number 7"), asked("two  spaces", "spaces"), asked(ODD, text="why " * 100)]
     windows = encode_windows(questions, tokenizer, length, stride=20)
-    assert windows.questions_cut == 1
+    assert windows.truncated == 1
     assert windows.answers_lost == 0
     for row in range(len(windows)):
         end = int(windows.lengths[row])
@@ -124,7 +124,7 @@ def test_the_number_of_windows_is_that_of_berts_release(version: Version, count:
     file = read_squad(squad_file(published("squad"), version, "dev"), version)
     windows = encode_windows(file.questions, words, 384)
     assert len(windows) == count  # what run_squad.py logs at 384 tokens, stride 128; no copy of that log is at hand
-    assert (windows.questions_cut, windows.answers_lost) == (0, 0)
+    assert (windows.truncated, windows.answers_lost) == (0, 0)
     assert len(set(windows.questions.tolist())) == len(file.questions)
 
 

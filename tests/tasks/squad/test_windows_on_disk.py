@@ -44,10 +44,10 @@ def test_perfect_logits_score_a_hundred(tmp_path: Path, tokenizer: Tokenizer) ->
     windows = encode_windows(asked, tokenizer, 100, stride=20)
     assert len(windows) > 2 * len(asked)
     save_questions(asked, windows, tmp_path)
-    loaded = load_question_windows(tmp_path)
-    assert loaded.questions == tuple(asked)
-    assert loaded.rows.tokens.tolist() == windows.tokens.tolist()
-    found = answers_of(loaded, knowing(windows))
+    loaded, rows = load_question_windows(tmp_path)
+    assert loaded == tuple(asked)
+    assert rows.tokens.tolist() == windows.tokens.tolist()
+    found = answers_of(loaded, rows, knowing(windows))
     raw = {each.identifier: float(each.answerable) for each in asked}
     answerable = {each.identifier: each.answerable for each in asked}
     threshold = chosen_threshold(raw, answerable, found.texts, found.null_odds)

@@ -37,7 +37,7 @@ from steeplechase.tasks.own_metrics import module_of, own_scores
 from steeplechase.tasks.squad.official_metrics import squad_scores
 from steeplechase.tasks.squad.subsets import selection_half_of_questions
 from steeplechase.tasks.squad.windows_on_disk import load_questions
-from steeplechase.tasks.text_metrics import TextScores, text_scores
+from steeplechase.tasks.text_metrics import TextScore, text_scores
 
 NO_METRICS: Mapping[str, Mapping[str, str]] = {}
 SAMPLES = 3
@@ -227,7 +227,7 @@ def generated_scores(
 ) -> dict[str, JsonValue]:
     """Return the scores of generated texts, one per source of `dev`, with their intervals and signatures."""
 
-    def found(mask: NDArray[np.bool_]) -> TextScores:
+    def found(mask: NDArray[np.bool_]) -> dict[str, TextScore]:
         chosen = np.flatnonzero(mask).tolist()
         texts = [predictions[position] for position in chosen]
         return text_scores(task.metrics, texts, [dev.references[position] for position in chosen])
@@ -237,13 +237,13 @@ def generated_scores(
         selection, reporting = _dev_masks(search, len(dev), partial(selection_half, dev.sources))
     reported = found(reporting)
     result: dict[str, JsonValue] = {
-        "scores": {**reported.values},
-        "intervals": {metric: [*interval] for metric, interval in reported.intervals.items()},
-        "signatures": {**reported.signatures},
+        "scores": {metric: score.value for metric, score in reported.items()},
+        "intervals": {metric: [*score.interval] for metric, score in reported.items()},
+        "signatures": {metric: score.signature for metric, score in reported.items()},
         "samples": _samples(dev, predictions),
     }
     if search is not None:
-        result["choice"] = _choice(search, found(selection).values[task.metrics[0]], selection, reporting)
+        result["choice"] = _choice(search, found(selection)[task.metrics[0]].value, selection, reporting)
     return result
 
 

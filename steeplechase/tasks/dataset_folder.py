@@ -142,6 +142,19 @@ class FolderOfTasks(Schema):
         return None if any(official.values()) else fetched
 
 
+def scored_file(data: Path, files: TaskFiles, task: str, null_odds: Path | None) -> Path:
+    """Return the labelled file that predictions are scored on: `data` itself, or the dev part in a folder.
+
+    Raises DataError if there is none, and for null odds, which SQuAD 2.0 alone has.
+    """
+    if null_odds is not None:
+        raise DataError(f"{null_odds}: {task} has no null odds; they belong to squad_v2_0")
+    found = data if data.is_file() else FolderOfTasks(path=str(data)).located(files).get("dev")
+    if found is None:
+        raise DataError(f"{data}: scoring needs the official files; {origin_of(files)}")
+    return found
+
+
 def _from_text(value: object) -> object:
     return {"path": value} if isinstance(value, str) else value
 

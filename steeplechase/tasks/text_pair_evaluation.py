@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.corpora.file_lines import text_lines
-from steeplechase.tasks.dataset_folder import FolderOfTasks, origin_of
+from steeplechase.tasks.dataset_folder import scored_file
 from steeplechase.tasks.labelled.mistakes import Mistakes
 from steeplechase.tasks.labelled.task import DownstreamTask, Evaluation
 
@@ -15,13 +14,14 @@ def evaluate(task: DownstreamTask, data: Path, predictions: Path, null_odds: Pat
     `data` is the data folder or the task's, whose dev part is read, or the file of a part's sources. Raises DataError
     for another number of texts than the part has, and for every mistake of its files.
     """
-    if null_odds is not None:
-        raise DataError(f"{null_odds}: {task.name} has no null odds; they belong to squad_v2_0")
     from steeplechase.tasks.text_metrics import text_scores  # numpy, which the declaration of a task does without
 
-    part, sources = _part(task, data)
     assert task.files is not None
     assert task.files.read is not None
+    sources = scored_file(data, task.files, task.name, null_odds)
+    part = "dev"
+    if data.is_file():
+        part = next((each for each, name in task.files.parts.items() if name == data.name), part)
     references = [str(example.second) for example in task.files.read(part, sources, sources.name).examples]
     texts = [line.rstrip("\r\n") for _, line in text_lines(predictions, predictions.name)]
     if len(texts) != len(references):
@@ -30,19 +30,7 @@ def evaluate(task: DownstreamTask, data: Path, predictions: Path, null_odds: Pat
         mistakes.refuse()
     found = text_scores(task.metrics, texts, references)
     remarks = [
-        f"{metric}: 95% over resampled texts {low:.2f} to {high:.2f}; {found.signatures[metric]}"
-        for metric, (low, high) in found.intervals.items()
+        f"{metric}: 95% over resampled texts {score.interval[0]:.2f} to {score.interval[1]:.2f}; {score.signature}"
+        for metric, score in found.items()
     ]
-    return Evaluation(found.values, tuple(remarks))
-
-
-def _part(task: DownstreamTask, data: Path) -> tuple[str, Path]:
-    """Return the part that is scored and the file of its sources. Raises DataError if there is none."""
-    assert task.files is not None
-    if data.is_file():
-        named = next((part for part, name in task.files.parts.items() if name == data.name), "dev")
-        return named, data
-    sources = FolderOfTasks(path=str(data)).located(task.files).get("dev")
-    if sources is None:
-        raise DataError(f"{data}: scoring needs the official files; {origin_of(task.files)}")
-    return "dev", sources
+    return Evaluation({metric: score.value for metric, score in found.items()}, tuple(remarks))

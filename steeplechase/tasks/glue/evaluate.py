@@ -7,7 +7,7 @@ from typing import Protocol
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.corpora.file_lines import text_lines
-from steeplechase.tasks.dataset_folder import FolderOfTasks, origin_of
+from steeplechase.tasks.dataset_folder import scored_file
 from steeplechase.tasks.labelled.mistakes import Mistakes
 from steeplechase.tasks.labelled.task import DownstreamTask, Evaluation, Example, Part
 
@@ -120,12 +120,8 @@ def evaluate(
 
     Raises DataError with every mistake of the predictions: invalid labels, and missing, unknown or duplicate rows.
     """
-    if null_odds is not None:
-        raise DataError(f"{null_odds}: {task.name} has no null odds; they belong to squad_v2_0")
     assert task.files is not None
-    labelled = data if data.is_file() else FolderOfTasks(path=str(data)).located(task.files).get("dev")
-    if labelled is None:
-        raise DataError(f"{data}: scoring needs the official file; {origin_of(task.files)}")
+    labelled = scored_file(data, task.files, task.name, null_odds)
     from steeplechase.tasks.labelled.scoring import score  # numpy, which the declaration of a task does without
 
     examples = table.read("dev", labelled, labelled.name).examples

@@ -56,11 +56,15 @@ def lead_scores(task: DownstreamTask, examples: Examples) -> dict[str, float]:
     """Return the dev scores, times 100, of as many first words of each source as a train target has on average."""
     words = round(fmean(len(str(example.second).split()) for example in examples.train))
     leads = [" ".join(example.first.split()[:words]) for example in examples.dev]
-    return {**text_scores(task.metrics, leads, [str(example.second) for example in examples.dev]).values}
+    return _values(task, leads, [str(example.second) for example in examples.dev])
 
 
 def round_trip_scores(task: DownstreamTask, examples: Examples, tokenizer: Tokenizer) -> dict[str, float]:
     """Return the dev scores, times 100, of the targets encoded and decoded; less than 100 where text is lost."""
     targets = [str(example.second) for example in examples.dev]
     written = [tokenizer.decode(tokens) for tokens in tokenizer.encode(targets)]
-    return {**text_scores(task.metrics, written, targets).values}
+    return _values(task, written, targets)
+
+
+def _values(task: DownstreamTask, texts: list[str], targets: list[str]) -> dict[str, float]:
+    return {metric: score.value for metric, score in text_scores(task.metrics, texts, targets).items()}

@@ -17,30 +17,14 @@ SEED = 12345
 
 
 @dataclass(frozen=True)
-class TextScores:
-    """By metric, on the scale from 0 to 100."""
+class TextScore:
+    """One metric of texts, on the scale from 0 to 100."""
 
-    values: Mapping[str, float]
-    intervals: Mapping[str, tuple[float, float]]
+    value: float
+    interval: tuple[float, float]
     """Of 95%, over resampled texts."""
-    signatures: Mapping[str, str]
+    signature: str
     """What was computed: version, tokenisation, case."""
-
-    def joined(self, other: "TextScores") -> "TextScores":
-        """Return both."""
-        return TextScores(
-            {**self.values, **other.values},
-            {**self.intervals, **other.intervals},
-            {**self.signatures, **other.signatures},
-        )
-
-    def ordered(self, metrics: Sequence[str]) -> "TextScores":
-        """Return the scores in the order of the metrics."""
-        return TextScores(
-            {metric: self.values[metric] for metric in metrics},
-            {metric: self.intervals[metric] for metric in metrics},
-            {metric: self.signatures[metric] for metric in metrics},
-        )
 
 
 LIBRARIES: Mapping[str, str] = {
@@ -65,7 +49,9 @@ def refuse_missing_libraries(metrics: Iterable[str]) -> None:
         raise MachineError(f"{', '.join(missing)}: needs the extra `texts`; {install_extra('texts')}")
 
 
-def text_scores(metrics: Sequence[str], predictions: Sequence[str], references: Sequence[str]) -> TextScores:
+def text_scores(
+    metrics: Sequence[str], predictions: Sequence[str], references: Sequence[str]
+) -> dict[str, TextScore]:
     """Return the metrics of predicted texts, in their order.
 
     Raises ValueError if there are no references, or the numbers of predictions and references differ, MachineError
@@ -74,12 +60,11 @@ def text_scores(metrics: Sequence[str], predictions: Sequence[str], references: 
     refuse_missing_libraries(metrics)
     if len(predictions) != len(references) or not references:
         raise ValueError(f"{len(predictions)} predictions for {len(references)} references")
-    found = TextScores({}, {}, {})
+    found: dict[str, TextScore] = {}
     for name in dict.fromkeys(LIBRARIES[metric] for metric in metrics):
         own = tuple(metric for metric in metrics if LIBRARIES[metric] == name)
-        module = module_named(__name__, name)
-        found = found.joined(module.scores(own, predictions, references))
-    return found.ordered(metrics)
+        found |= module_named(__name__, name).scores(own, predictions, references)
+    return {metric: found[metric] for metric in metrics}
 
 
-__all__ = ["LIBRARIES", "TextScores", "refuse_missing_libraries", "text_scores"]
+__all__ = ["LIBRARIES", "TextScore", "refuse_missing_libraries", "text_scores"]

@@ -7,22 +7,19 @@ from contextlib import contextmanager
 from statistics import fmean
 from typing import Any
 
-from steeplechase.tasks.text_metrics import RESAMPLES, TextScores
+from steeplechase.tasks.text_metrics import RESAMPLES, TextScore
 
 DECIMALS = 4  # of the interval, which sacrebleu writes as text
 SEED_VARIABLE, SEED = "SACREBLEU_SEED", "12345"  # the default, which the signature names
 
 
-def scores(metrics: Sequence[str], predictions: Sequence[str], references: Sequence[str]) -> TextScores:
+def scores(metrics: Sequence[str], predictions: Sequence[str], references: Sequence[str]) -> dict[str, TextScore]:
     """Return the corpus scores of detokenised texts with one reference each; sacrebleu's own tokenisation is 13a."""
-    found = TextScores({}, {}, {})
     with _seeded_resamples():
-        for name in metrics:
-            found = found.joined(_scores(name, predictions, references))
-    return found
+        return {name: _score(name, predictions, references) for name in metrics}
 
 
-def _scores(name: str, predictions: Sequence[str], references: Sequence[str]) -> TextScores:
+def _score(name: str, predictions: Sequence[str], references: Sequence[str]) -> TextScore:
     metric = _metric(name)
     try:
         score = metric.corpus_score(list(predictions), [list(references)], n_bootstrap=RESAMPLES)
@@ -30,7 +27,7 @@ def _scores(name: str, predictions: Sequence[str], references: Sequence[str]) ->
     except TypeError:  # sacrebleu's resampled scores that are 0 are of another type, and it cannot average both
         score = metric.corpus_score(list(predictions), [list(references)])
         interval = _interval(metric, predictions, references)
-    return TextScores({name: float(score.score)}, {name: interval}, {name: str(metric.get_signature())})
+    return TextScore(float(score.score), interval, str(metric.get_signature()))
 
 
 @contextmanager
@@ -62,13 +59,6 @@ def _interval(metric: Any, predictions: Sequence[str], references: Sequence[str]
     values = sorted(float(each.score) for each in resampled)
     spread, middle = (values[-1 - RESAMPLES // 40] - values[RESAMPLES // 40]) / 2, fmean(values)
     return max(0.0, middle - spread), min(100.0, middle + spread)
-
-
-def tokenised_bleu(predictions: Sequence[str], references: Sequence[str]) -> float:
-    """Return BLEU of texts that are tokenised already, as multi-bleu.perl reads them."""
-    from sacrebleu.metrics import BLEU
-
-    return float(BLEU(tokenize="none").corpus_score(list(predictions), [list(references)]).score)
 
 
 def _metric(name: str) -> Any:

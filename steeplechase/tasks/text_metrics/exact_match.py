@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 
 from steeplechase.analysis.proportions import wilson
-from steeplechase.tasks.text_metrics import TextScores
+from steeplechase.tasks.text_metrics import TextScore
 
 NAME = "exact_match"
 
 
-def scores(metrics: Sequence[str], predictions: Sequence[str], references: Sequence[str]) -> TextScores:
+def scores(metrics: Sequence[str], predictions: Sequence[str], references: Sequence[str]) -> dict[str, TextScore]:
     """Return the share times 100, with Wilson's interval."""
     equal = sum(matches(predictions, references))
     low, high = wilson(int(equal), len(references))
-    return TextScores({NAME: 100 * equal / len(references)}, {NAME: (100 * low, 100 * high)}, {NAME: "space:single"})
+    return {NAME: TextScore(100 * equal / len(references), (100 * low, 100 * high), "space:single")}
 
 
 def matches(predictions: Sequence[str], references: Sequence[str]) -> list[float]:

@@ -6,16 +6,14 @@ ROUGE-L takes the whole text as one sequence; ROUGE-Lsum splits it at line break
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from steeplechase.tasks.text_metrics import RESAMPLES, SEED, TextScores
+from steeplechase.tasks.text_metrics import RESAMPLES, SEED, TextScore
 
 
-def scores(metrics: Sequence[str], predictions: Sequence[str], references: Sequence[str]) -> TextScores:
+def scores(metrics: Sequence[str], predictions: Sequence[str], references: Sequence[str]) -> dict[str, TextScore]:
     """Return the mean F1 of the texts, times 100."""
     of_texts = f1_of_texts(metrics, predictions, references)
-    values = {name: sum(each) / len(each) for name, each in of_texts.items()}
-    intervals = {name: _interval(each) for name, each in of_texts.items()}
     signature = f"nrefs:1|bs:{RESAMPLES}|seed:{SEED}|stem:yes|measure:f1|version:{version('rouge-score')}"
-    return TextScores(values, intervals, dict.fromkeys(values, signature))
+    return {name: TextScore(sum(each) / len(each), _interval(each), signature) for name, each in of_texts.items()}
 
 
 def f1_of_texts(

@@ -17,7 +17,6 @@ from steeplechase.tasks import text_metrics
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.task import Evaluation
 from steeplechase.tasks.text_metrics import LIBRARIES, MODULES, RESAMPLES, refuse_missing_libraries, text_scores
-from steeplechase.tasks.text_metrics.bleu import tokenised_bleu
 from steeplechase.tasks.text_metrics.rouge import f1_of_texts
 from steeplechase.tasks.text_pair_evaluation import evaluate
 from tests.factories.published_data import published
@@ -42,13 +41,11 @@ def systems() -> Iterator[tuple[dict[str, float], list[str], list[str]]]:
 def test_bleu_and_chrf_are_those_of_the_official_scorer() -> None:
     expected, texts, references = next(systems())
     found = text_scores(("bleu", "chrf"), texts, references)
-    assert found.values["bleu"] == pytest.approx(expected["bleu_13a"], abs=1e-9)
-    assert found.values["chrf"] == pytest.approx(expected["chrf"], abs=1e-9)
-    assert tokenised_bleu(texts, references) == pytest.approx(expected["bleu_none"], abs=1e-9)
-    for metric, (low, high) in found.intervals.items():
-        assert low < found.values[metric] < high
-    assert found.signatures["bleu"].startswith("nrefs:1|bs:1000|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp")
-    assert found.signatures["chrf"].startswith("nrefs:1|bs:1000|seed:12345|case:mixed|eff:yes|nc:6|nw:0|space:no")
+    assert found["bleu"].value == pytest.approx(expected["bleu_13a"], abs=1e-9)
+    assert found["chrf"].value == pytest.approx(expected["chrf"], abs=1e-9)
+    assert all(score.interval[0] < score.value < score.interval[1] for score in found.values())
+    assert found["bleu"].signature.startswith("nrefs:1|bs:1000|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp")
+    assert found["chrf"].signature.startswith("nrefs:1|bs:1000|seed:12345|case:mixed|eff:yes|nc:6|nw:0|space:no")
 
 
 @pytest.mark.parametrize("seed", ["7", "none"])
@@ -63,12 +60,6 @@ def test_intervals_have_the_seed_of_their_signature_whatever_the_environment(
     monkeypatch.setenv("SACREBLEU_SEED", seed)
     assert text_scores(("bleu", "chrf"), texts, references) == expected
     assert os.environ["SACREBLEU_SEED"] == seed
-
-
-def test_bleu_ranks_six_systems_as_the_official_scorer() -> None:
-    every = list(systems())
-    ours = [tokenised_bleu(texts, references) for _, texts, references in every]
-    assert ours == pytest.approx([expected["bleu_none"] for expected, _, _ in every], abs=1e-9)
 
 
 @pytest.mark.slow
@@ -95,8 +86,8 @@ def test_rouge_of_hand_cases() -> None:
 @pytest.mark.parametrize("metric", LIBRARIES)
 def test_references_score_100_and_other_texts_0(metric: str) -> None:
     references = ["the cat sat on the mat by the door", "one two three four five six"]
-    assert text_scores((metric,), references, references).values[metric] == pytest.approx(100.0)
-    assert text_scores((metric,), ["", ""], references).values[metric] == pytest.approx(0.0, abs=1e-9)
+    assert text_scores((metric,), references, references)[metric].value == pytest.approx(100.0)
+    assert text_scores((metric,), ["", ""], references)[metric].value == pytest.approx(0.0, abs=1e-9)
 
 
 def test_numbers_of_texts_must_agree() -> None:
@@ -123,7 +114,7 @@ def test_that_interval_is_the_one_of_every_resample_scored_by_itself_and_texts_a
         return count(self, *arguments)
 
     monkeypatch.setattr(kind, "_compute_segment_statistics", counting)
-    low, high = text_scores((name,), predictions, references).intervals[name]
+    low, high = text_scores((name,), predictions, references)[name].interval
     spread = (alone[-1 - RESAMPLES // 40] - alone[RESAMPLES // 40]) / 2
     expected = (max(0.0, fmean(alone) - spread), min(100.0, fmean(alone) + spread))
     assert (low, high) == pytest.approx(expected, abs=1e-4)

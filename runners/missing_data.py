@@ -36,7 +36,7 @@ def refuse_missing(experiment: Experiment) -> None:
         *(partial(_at_setting, setting, corpus.check_exists) for corpus, setting in reversed(by_corpus.items())),
         *([] if experiment.lexicon is None else [experiment.lexicon.located]),
         *(source for each in measured for source in each.sources),
-        *([] if experiment.mentions is None else [experiment.mentions.check_exists]),
+        *([] if experiment.mentions is None else [experiment.mentions.located]),
         *(own.synonyms.located for task in tasks_of(experiment) if (own := tuning.rarified(task)) is not None),
         *(partial(tuning.data.located, task) for task in files if task is not None and tuning.data is not None),
     ]

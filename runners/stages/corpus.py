@@ -8,7 +8,7 @@ from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.schema import JsonValue, Whole
 from steeplechase.tasks.corpora.assembly import assemble
-from steeplechase.tasks.corpora.corpus import Corpus
+from steeplechase.tasks.corpora.option import Corpus
 
 
 class CorpusStage(StageDeclaration):

@@ -12,8 +12,7 @@ from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import Count, JsonValue
 from steeplechase.tasks.corpora.assembly import DuplicateFilter, Split, read_documents, read_summary
 from steeplechase.tasks.lexicon.supersenses import Lexicon
-from steeplechase.tasks.mentions.declaration import Mentions
-from steeplechase.tasks.mentions.mention import MentionSource
+from steeplechase.tasks.mentions.declaration import Mentions, MentionSource
 from steeplechase.tasks.progress import Progress, place
 from steeplechase.tasks.tokenizer import Tokenizer, TokenizerDeclaration, load_tokenizer, train_tokenizer
 

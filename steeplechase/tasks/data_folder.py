@@ -7,10 +7,11 @@ A declaration refers to a file in it as `$STEEPLECHASE_DATA/text/corpus`; in eve
 import os
 import re
 from pathlib import Path
+from typing import ClassVar
 
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue, Schema
 
 VARIABLE = "STEEPLECHASE_DATA"
 DEFAULT = "data"
@@ -35,7 +36,8 @@ def resolved(path: str) -> Path:
     variable = BEGINNING.match(path)
     start = data_folder() if variable is not None else None
     rest = path if variable is None else path[variable.end() :].lstrip("/")
-    unset = [name for name in _variables(rest) if name not in os.environ]
+    variables = (found[1] or found[2] for found in ANY_VARIABLE.finditer(rest))
+    unset = [name for name in variables if name not in os.environ]
     if unset and not Path(path).exists():
         raise DataError(f"{path}: the environment variable {unset[0] or repr('')} is not set")
     if not unset:
@@ -44,10 +46,6 @@ def resolved(path: str) -> Path:
         return Path(rest).expanduser() if start is None else start / rest
     except RuntimeError:  # `~name` of no user
         return Path(rest)
-
-
-def _variables(path: str) -> list[str]:
-    return [found[1] or found[2] for found in ANY_VARIABLE.finditer(path)]
 
 
 def missing(*lines: str) -> DataError:
@@ -86,3 +84,24 @@ def file_hash(path: Path) -> str:
         return sha256_of(path)
     except OSError as failure:
         raise DataError(f"{path}: {failure.strerror}") from failure
+
+
+class DeclaredFile(Schema):
+    """A file that an experiment declares: where it is, and its identity in keys."""
+
+    wanted: ClassVar[str]
+    """What the file should be, for messages."""
+    reading_version: ClassVar[int] = 1
+    """Incremented when the same file is read with another result."""
+    path: str
+
+    def inputs(self) -> JsonValue:
+        """Return the sha256 of the file with the version of its reader; raises DataError if it cannot be read."""
+        return {"reading_version": self.reading_version, "sha256": file_hash(self.located())}
+
+    def located(self) -> Path:
+        """Return the file. Raises DataError, which says what is wanted, if there is none."""
+        found = resolved(self.path)
+        if not found.is_file():
+            raise missing(f"{found}: no such file; {self.wanted}")
+        return found

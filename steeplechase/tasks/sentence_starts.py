@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steeplechase.foundation.errors import CorruptionError
+from steeplechase.tasks.stored_arrays import read_array
 from steeplechase.tasks.tokenizer import Tokenizer, TokensWithOffsets
 
 TEXTS_PER_BATCH = 512
@@ -46,10 +47,7 @@ def _starts(text: str, encoded: TokensWithOffsets) -> NDArray[np.int64]:
 
 def read_sentence_starts(path: Path) -> NDArray[np.int64]:
     """Return what `write_sentence_starts` wrote. Raises CorruptionError if it is not such a file."""
-    try:
-        starts: NDArray[np.int64] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as damage:
-        raise CorruptionError(f"{path.name}: {damage}") from damage
-    if starts.ndim != 1 or starts.dtype != np.int64 or (np.diff(starts) <= 0).any():
-        raise CorruptionError(f"{path.name}: an array {starts.shape} of {starts.dtype}, expected rising positions")
+    starts: NDArray[np.int64] = read_array(path, ("<i8",), 1)
+    if (np.diff(starts) <= 0).any():
+        raise CorruptionError(f"{path.name}: positions that do not rise")
     return starts

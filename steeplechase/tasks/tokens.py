@@ -1,6 +1,6 @@
 """Tokens of a split as one flat array on disk, [SEP] after every document; training reads it memory-mapped."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -9,8 +9,8 @@ from typing import BinaryIO
 import numpy as np
 from numpy.lib import format as npy_format
 
-from steeplechase.foundation.errors import CorruptionError
 from steeplechase.tasks.progress import Progress, place
+from steeplechase.tasks.stored_arrays import read_array
 from steeplechase.tasks.tokenizer import Tokenizer
 
 TEXTS_PER_BATCH = 512
@@ -39,7 +39,8 @@ def write_tokens(
     documents = tokens = unknown = 0
     with path.open("wb") as file:
         start = _write_header(file, 0, dtype)
-        for batch in _batches(texts):
+        remaining = iter(texts)
+        while batch := list(islice(remaining, TEXTS_PER_BATCH)):
             progress(place(TOKENIZING, "text", documents, text_count), min(documents / max(text_count, 1), 1.0))
             flat = [token for text in tokenizer.encode(batch) for token in (*text, tokenizer.separate)]
             block = np.array(flat, dtype=dtype)
@@ -66,12 +67,6 @@ def unigram_entropy(tokens: np.ndarray, tokenizer: Tokenizer) -> float | None:
     return float(-(shares * np.log(shares)).sum()) if len(shares) else None
 
 
-def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    remaining = iter(texts)
-    while batch := list(islice(remaining, TEXTS_PER_BATCH)):
-        yield batch
-
-
 def _write_header(file: BinaryIO, length: int, dtype: np.dtype[np.unsignedinteger]) -> int:
     header = {"descr": dtype.str, "fortran_order": False, "shape": (length,)}
     npy_format.write_array_header_1_0(file, header)
@@ -80,12 +75,5 @@ def _write_header(file: BinaryIO, length: int, dtype: np.dtype[np.unsignedintege
 
 def read_tokens(path: Path) -> np.ndarray:
     """Return the tokens [token] memory-mapped and read-only. Raises CorruptionError if it is not such a file."""
-    try:
-        tokens: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as damage:
-        raise CorruptionError(f"{path.name}: {damage}") from damage
-    if tokens.ndim != 1 or tokens.dtype.str not in ("<u2", "<u4"):
-        raise CorruptionError(
-            f"{path.name}: an array {tokens.shape} of {tokens.dtype}, expected a flat uint16 or uint32"
-        )
+    tokens: np.ndarray = read_array(path, ("<u2", "<u4"), 1, mapped=True)
     return tokens

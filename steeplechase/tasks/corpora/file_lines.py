@@ -48,6 +48,11 @@ def check_signature(path: Path, name: str, suffix: str) -> None:
         raise DataError(f"{name}: the suffix {suffix or '(none)'} promises {wanted}, the first bytes are {actual}")
 
 
+def check_packed_signature(path: Path, name: str) -> None:
+    """Check the first bytes of a text of any suffix, which `.gz` or `.xz` may follow. Raises DataError."""
+    check_signature(path, name, path.suffix if path.suffix in PACKED else "")
+
+
 def text_lines(path: Path, name: str, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, line without its end); `name` is the name of the file in messages.
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.corpora.file_lines import check_signature, text_lines
+from steeplechase.tasks.corpora.file_lines import check_packed_signature, text_lines
 from steeplechase.tasks.labelled.example_files import ExampleFiles
 from steeplechase.tasks.labelled.mistakes import Mistakes
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Part
@@ -81,7 +81,7 @@ class TaggedFiles(ExampleFiles):
 
     def rows(self, part: str, path: Path, name: str, mistakes: Mistakes) -> Iterator[Example]:
         """Yield the sentences of a file."""
-        check_signature(path, name, path.suffix if path.suffix in (".gz", ".xz") else "")
+        check_packed_signature(path, name)
         for line, sentence in _sentences(self, text_lines(path, name), mistakes):
             tagged = _in_iob2(self, sentence) if self.converts_to_iob2 else sentence
             words, tags = zip(*tagged, strict=True)
@@ -151,7 +151,7 @@ def conll_sentences(
     and ranges and empty nodes of CoNLL-U are left out. A line with another number of columns is a mistake. Raises
     DataError for a file that cannot be read or lacks a column.
     """
-    check_signature(path, name, path.suffix if path.suffix in (".gz", ".xz") else "")
+    check_packed_signature(path, name)
     names, start, tabs, width = _first_words(path, name)
     places = [_place(column, names, width, f"{name}:{start}") for column in columns]
     numbered = path.name.removesuffix(path.suffix if path.suffix in (".gz", ".xz") else "").endswith(".conllu")

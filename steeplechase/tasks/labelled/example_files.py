@@ -43,9 +43,7 @@ class ExampleFiles:
         """Return the examples of rows; raises DataError with every mistake, or where there is no example."""
         found = [*rows]
         examples = tuple(each for each in found if each is not None)
-        if not examples and not mistakes.count:
-            mistakes.add(1, self.no_rows)
-        mistakes.refuse()
+        mistakes.refuse(self.no_rows if not examples else "")
         return Part(examples, len(found) - len(examples))
 
     def declared(

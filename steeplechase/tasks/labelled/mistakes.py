@@ -39,7 +39,9 @@ class Mistakes:
         where = f" (also in {'line' if len(others) == 1 else 'lines'} {', '.join(map(str, others))}{rest})"
         return f"{self.name}:{first}: {message}{where if others else ''}"
 
-    def refuse(self) -> None:
-        """Raise DataError with all mistakes, if there are any."""
+    def refuse(self, otherwise: str = "") -> None:
+        """Raise DataError with all mistakes, if there are any, or with what is wrong with the file `otherwise`."""
+        if otherwise and not self.count:
+            self.add(1, otherwise)
         if self.count:
             raise DataError(self.report)

@@ -82,5 +82,5 @@ def load_text_pairs(folder: Path) -> EncodedTextPairs:
         texts = json.loads((folder / TEXTS_FILE).read_text(encoding="utf-8"))
         targets, lengths = load_array(folder / TARGETS_FILE), load_array(folder / LENGTHS_FILE)
         return EncodedTextPairs(sources, targets, lengths, tuple(texts["sources"]), tuple(texts["references"]))
-    except (OSError, ValueError, KeyError, TypeError, EOFError) as damage:
+    except (OSError, ValueError, KeyError, TypeError) as damage:
         raise CorruptionError(f"{folder.name}: {damage!r}") from damage

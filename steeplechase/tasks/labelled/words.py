@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from steeplechase.foundation.errors import CorruptionError
 from steeplechase.tasks.labelled.encoding import (
     EncodedExamples,
     IntegerArray,
@@ -98,8 +97,4 @@ def save_words(encoded: EncodedWords, folder: Path) -> None:
 
 def load_words(folder: Path) -> EncodedWords:
     """Return saved words; raises CorruptionError if a file is damaged or missing."""
-    sequences = load_examples(folder)
-    try:
-        return EncodedWords(sequences, load_array(folder / WORDS_FILE))
-    except (OSError, ValueError, EOFError) as damage:
-        raise CorruptionError(f"{folder.name}: {damage!r}") from damage
+    return EncodedWords(load_examples(folder), load_array(folder / WORDS_FILE))

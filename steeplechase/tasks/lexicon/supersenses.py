@@ -17,10 +17,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from steeplechase.foundation.errors import CorruptionError, DataError
+from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.numpy_on_use import Booleans, np
 from steeplechase.tasks.data_folder import resolved
-from steeplechase.tasks.lexicon.lexicon_file import LexiconFile, LexiconLayout, values_of_words
+from steeplechase.tasks.lexicon.lexicon_file import LexiconFile
 from steeplechase.tasks.tokenizer import Tokenizer
 
 STOP_WORDS = frozenset(Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split())
@@ -56,18 +56,15 @@ def base_forms(word: str, part_of_speech: str, known: Collection[str]) -> Iterat
 
 SHORTEST_WORD = 4
 """Letters of the shortest word with supersenses; shorter ones have none, and stop words neither (SenseBERT)."""
-LAYOUT = LexiconLayout(
-    "lexname",
-    "sense",
-    "a lexicon is a file of lines `word<TAB>sense,sense`, or the lemmas of WordNet by lexicographer file",
-)
 
 
 class Lexicon(LexiconFile):
     """A file with the supersenses of words, for architectures with `supersenses` and the objective `supersense`."""
 
-    layout: ClassVar[LexiconLayout] = LAYOUT
-    reading_version: ClassVar[int] = 1
+    wanted: ClassVar[str] = (
+        "a lexicon is a file of lines `word<TAB>sense,sense`, or the lemmas of WordNet by lexicographer file"
+    )
+    column, value = "lexname", "sense"
     path: str = Field(min_length=1, examples=["$STEEPLECHASE_DATA/supersense/oewn/lemma_lexnames.tsv.xz"])
     """A file of lines `word<TAB>sense,sense`, or a table with the columns `lemma` and `lexname`; perhaps .gz or .xz.
 
@@ -118,7 +115,7 @@ class Supersenses:
 @lru_cache(maxsize=2)
 def _read(path: Path, modified: int) -> Supersenses:
     """Return the lexicon of a file; `modified` is part of the cache's key."""
-    senses_of = values_of_words(path, LAYOUT)
+    senses_of = Lexicon.values_of_words(path)
     names = tuple(sorted({sense for senses in senses_of.values() for sense in senses}))
     index = {name: number for number, name in enumerate(names)}
     return Supersenses(names, {word: frozenset(index[sense] for sense in senses_of[word]) for word in senses_of})
@@ -150,10 +147,7 @@ def write_token_senses(allowed: Booleans, folder: Path) -> None:
 
 def read_token_senses(folder: Path) -> Booleans:
     """Return what `write_token_senses` wrote. Raises CorruptionError if it is not such a file."""
-    try:
-        allowed: Booleans = np.load(folder / FILE, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as damage:
-        raise CorruptionError(f"{FILE}: {damage}") from damage
-    if allowed.ndim != 2 or allowed.dtype != np.bool_:
-        raise CorruptionError(f"{FILE}: an array {allowed.shape} of {allowed.dtype}, expected tokens by supersenses")
+    from steeplechase.tasks.stored_arrays import read_array  # numpy, which a declaration does without
+
+    allowed: Booleans = read_array(folder / FILE, ("|b1",), 2)
     return allowed

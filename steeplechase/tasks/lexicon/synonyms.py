@@ -13,20 +13,16 @@ from typing import ClassVar
 from pydantic import Field
 
 from steeplechase.tasks.corpora.file_lines import text_lines
-from steeplechase.tasks.lexicon.lexicon_file import WORD_COLUMN, LexiconFile, LexiconLayout, values_of_words
-
-LAYOUT = LexiconLayout(
-    "synset",
-    "synonym",
-    "a file of synonyms has lines `word<TAB>synonym,synonym`, or the columns `lemma` and `synset` of WordNet",
-)
+from steeplechase.tasks.lexicon.lexicon_file import WORD_COLUMN, LexiconFile
 
 
 class Synonyms(LexiconFile):
     """A file with the synonyms of words."""
 
-    layout: ClassVar[LexiconLayout] = LAYOUT
-    reading_version: ClassVar[int] = 1
+    wanted: ClassVar[str] = (
+        "a file of synonyms has lines `word<TAB>synonym,synonym`, or the columns `lemma` and `synset` of WordNet"
+    )
+    column, value = "synset", "synonym"
     path: str = Field(min_length=1, examples=["$STEEPLECHASE_DATA/supersense/oewn/lemma_lexnames.tsv.xz"])
     """A file of lines `word<TAB>synonym,synonym`, or a table with columns `lemma` and `synset`; perhaps .gz or .xz.
 
@@ -45,7 +41,7 @@ class Synonyms(LexiconFile):
 @lru_cache(maxsize=2)
 def _read(path: Path, modified: int) -> Mapping[str, tuple[str, ...]]:
     """Return the synonyms of a file; `modified` is part of the cache's key."""
-    values = {word: found for word, found in values_of_words(path, LAYOUT).items() if word.isalpha()}
+    values = {word: found for word, found in Synonyms.values_of_words(path).items() if word.isalpha()}
     if _is_table(path):
         words_of: defaultdict[str, set[str]] = defaultdict(set)
         for word, synsets in values.items():
@@ -58,5 +54,5 @@ def _read(path: Path, modified: int) -> Mapping[str, tuple[str, ...]]:
 
 def _is_table(path: Path) -> bool:
     for _, line in text_lines(path, path.name):
-        return {WORD_COLUMN, LAYOUT.column} <= {*line.split("\t")}
+        return {WORD_COLUMN, Synonyms.column} <= {*line.split("\t")}
     return False

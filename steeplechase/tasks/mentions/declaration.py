@@ -1,20 +1,66 @@
-"""The kinds of sources of mentions: a user's file of mentions, and a gazetteer, which needs no linker."""
+"""Mentions of entities in documents, and their sources: a user's file, and a gazetteer, which needs no linker."""
 
 import re
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
 from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import OPTION, Schema
+from steeplechase.foundation.schema import OPTION, VARIANT_KEY, JsonValue, Schema
 from steeplechase.tasks.corpora.document import Document
-from steeplechase.tasks.corpora.file_lines import check_signature, text_lines
+from steeplechase.tasks.corpora.file_lines import check_packed_signature, text_lines
+from steeplechase.tasks.data_folder import DeclaredFile, file_hash
 from steeplechase.tasks.labelled.delimited import rows_of_columns
 from steeplechase.tasks.labelled.mistakes import Mistakes
-from steeplechase.tasks.mentions.mention import Mention, MentionFinder, MentionsOfFile
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An entity named by the characters from `start` to before `end` of a document."""
+
+    start: int
+    end: int
+    entity: str
+    type: str
+
+
+class MentionFinder:
+    """The mentions of documents."""
+
+    @abstractmethod
+    def mentions(self, document: Document) -> Iterable[Mention]:
+        """Return the mentions of a document in any order; they may overlap.
+
+        Raises DataError where they do not fit the document.
+        """
+
+
+def without_overlaps(mentions: Iterable[Mention]) -> Iterator[Mention]:
+    """Yield mentions from left to right; of overlapping ones the first, and of those with one start the longest."""
+    end = 0
+    for mention in sorted(mentions, key=lambda each: (each.start, -each.end)):
+        if mention.start >= end:
+            yield mention
+            end = mention.end
+
+
+class MentionSource(DeclaredFile):
+    """Where the mentions of the corpus's documents are: a file, perhaps .gz or .xz, in the layout of its `kind`."""
+
+    def inputs(self) -> JsonValue:
+        """Return the kind and the sha256 of the file; raises DataError if it cannot be read."""
+        kind = {VARIANT_KEY: getattr(self, VARIANT_KEY)}
+        return {**kind, "reading_version": self.reading_version, "sha256": file_hash(self.located())}
+
+    @abstractmethod
+    def finder(self) -> MentionFinder:
+        """Return what finds the mentions of documents. Raises DataError with every mistake of the file."""
+
 
 MENTIONS_WANTED = 'mentions are JSON lines: {"document": …, "start": …, "end": …, "entity": …, "type": …}'
 
@@ -32,11 +78,10 @@ class MentionLine(Schema):
     type: str = Field(min_length=1)
 
 
-class MentionFile(MentionsOfFile):
+class MentionFile(MentionSource):
     """Mentions as an entity linker found them, as WKLM has them; an entity's names are those in the file."""
 
     wanted: ClassVar[str] = MENTIONS_WANTED
-    reading_version: ClassVar[int] = 1
 
     kind: Literal["file"] = "file"
     """Chooses a file of mentions."""
@@ -48,8 +93,8 @@ class MentionFile(MentionsOfFile):
 
     def finder(self) -> MentionFinder:
         """Return the mentions by document. Raises DataError with every mistake of the file."""
-        path = self.file
-        check_signature(path, path.name, path.suffix if path.suffix in (".gz", ".xz") else "")
+        path = self.located()
+        check_packed_signature(path, path.name)
         mistakes, by_document = Mistakes(path.name), defaultdict[str, list[tuple[int, Mention]]](list)
         for number, line in text_lines(path, path.name):
             if not line.strip():
@@ -64,9 +109,7 @@ class MentionFile(MentionsOfFile):
             if row.start >= row.end:
                 mistakes.add(number, f"start {row.start} is not before end {row.end}")
             by_document[row.document].append((number, Mention(row.start, row.end, row.entity, row.type)))
-        if not by_document and not mistakes.count:
-            mistakes.add(1, f"the file has no mentions; {MENTIONS_WANTED}")
-        mistakes.refuse()
+        mistakes.refuse(f"the file has no mentions; {MENTIONS_WANTED}" if not by_document else "")
         return _Listed(path.name, by_document)
 
 
@@ -101,11 +144,10 @@ Entity = tuple[str, str]
 """Its identifier and its type."""
 
 
-class Gazetteer(MentionsOfFile):
+class Gazetteer(MentionSource):
     """Names that are looked up in the text: the longest at each word, in the case of the file."""
 
     wanted: ClassVar[str] = NAMES_WANTED
-    reading_version: ClassVar[int] = 1
 
     kind: Literal["gazetteer"] = "gazetteer"
     """Chooses names that are looked up."""
@@ -117,7 +159,7 @@ class Gazetteer(MentionsOfFile):
 
     def finder(self) -> "Names":
         """Return the names. Raises DataError with every mistake of the file."""
-        return Names(_names(self.file))
+        return Names(_names(self.located()))
 
 
 class Names(MentionFinder):
@@ -139,13 +181,11 @@ class Names(MentionFinder):
 
 
 def _names(path: Path) -> dict[str, Entity]:
-    check_signature(path, path.name, path.suffix if path.suffix in (".gz", ".xz") else "")
+    check_packed_signature(path, path.name)
     mistakes, entities = Mistakes(path.name), dict[str, Entity]()
     for name, entity in _entries(text_lines(path, path.name), mistakes):
         entities.setdefault(name, entity)
-    if not entities and not mistakes.count:
-        mistakes.add(1, f"the file has no names; {NAMES_WANTED}")
-    mistakes.refuse()
+    mistakes.refuse(f"the file has no names; {NAMES_WANTED}" if not entities else "")
     return entities
 
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from search_space.packing.sequences import EntityNames
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.tasks.corpora.document import Document
-from steeplechase.tasks.mentions.mention import Mention, MentionFinder, without_overlaps
+from steeplechase.tasks.mentions.declaration import Mention, MentionFinder, without_overlaps
+from steeplechase.tasks.stored_arrays import read_array
 from steeplechase.tasks.tokenizer import Tokenizer, TokensWithOffsets
 
 DOCUMENTS_PER_BATCH = 512
@@ -107,10 +108,7 @@ def read_entity_names(folder: Path) -> EntityNames:
 
 def read_mentions(path: Path) -> NDArray[np.int64]:
     """Return what `write_mentions` wrote [mention 3]. Raises CorruptionError if it is not such a file."""
-    try:
-        mentions: NDArray[np.int64] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as damage:
-        raise CorruptionError(f"{path.name}: {damage}") from damage
-    if mentions.ndim != 2 or mentions.shape[1] != 3 or mentions.dtype != np.int64:
-        raise CorruptionError(f"{path.name}: an array {mentions.shape} of {mentions.dtype}, expected mentions")
+    mentions: NDArray[np.int64] = read_array(path, ("<i8",), 2)
+    if mentions.shape[1] != 3:
+        raise CorruptionError(f"{path.name}: rows of {mentions.shape[1]} numbers, expected 3")
     return mentions

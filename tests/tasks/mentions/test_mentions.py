@@ -11,8 +11,7 @@ from search_space.packing.mentions import MentionBatches
 from search_space.packing.sequences import EntityNames, Text
 from steeplechase.foundation.errors import CorruptionError, DataError
 from steeplechase.tasks.corpora.document import Document
-from steeplechase.tasks.mentions.declaration import Gazetteer, MentionFile
-from steeplechase.tasks.mentions.mention import Mention, without_overlaps
+from steeplechase.tasks.mentions.declaration import Gazetteer, Mention, MentionFile, without_overlaps
 from steeplechase.tasks.mentions.token_mentions import Entities, read_entity_names, read_mentions, write_mentions
 from steeplechase.tasks.progress import silent
 from steeplechase.tasks.tokenizer import WordPiece

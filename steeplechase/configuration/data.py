@@ -1,7 +1,7 @@
 """`data:`, texts and vocabularies that arms are pretrained on in place of the experiment's, by name."""
 
 from steeplechase.foundation.schema import Schema
-from steeplechase.tasks.corpora.corpus import Corpus
+from steeplechase.tasks.corpora.option import Corpus
 from steeplechase.tasks.tokenizer import TokenizerDeclaration
 
 

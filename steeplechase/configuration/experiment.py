@@ -29,8 +29,8 @@ from steeplechase.configuration.tuning import Tune
 from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.recorded import ANY, Recorded
 from steeplechase.foundation.schema import JsonValue, Name, PositiveNumber, Schema
-from steeplechase.tasks.corpora.corpus import Corpus
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
+from steeplechase.tasks.corpora.option import Corpus
 from steeplechase.tasks.lexicon.supersenses import Lexicon
 from steeplechase.tasks.mentions.declaration import Mentions
 from steeplechase.tasks.tokenizer import TokenizerDeclaration, WordPieceTraining

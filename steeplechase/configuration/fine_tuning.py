@@ -11,7 +11,7 @@ from search_space.fine_tuning import FineTuningRecipe
 from search_space.source_encoder import SourceEncoderSizes
 from steeplechase.configuration.seeds import SeedList
 from steeplechase.foundation.schema import Count, JsonValue, Name, PositiveNumber, Schema, Share, partial
-from steeplechase.tasks.corpora.corpus import Corpus
+from steeplechase.tasks.corpora.option import Corpus
 from steeplechase.tasks.dataset_folder import PublishedData
 from steeplechase.tasks.downstream import find_task, task_names
 from steeplechase.tasks.labelled.task import DownstreamTask

@@ -54,14 +54,18 @@ def model_of(path: Path, kind: str, settings: Settings) -> dict[str, Any]:
     return found["model"]
 
 
-def numbered_pieces(path: Path, vocabulary: object) -> list[str]:
-    """Return the pieces by their numbers. Raises DataError unless each number from 0 to the last is there once."""
-    numbers = vocabulary if isinstance(vocabulary, dict) else {}
+def numbered_pieces(name: str, vocabulary: object) -> list[str]:
+    """Return the pieces by their numbers. Raises DataError unless each number from 0 to the last is there once.
+
+    `vocabulary` is a mapping, or its pairs where a piece may be repeated; `name` is its place in messages.
+    """
+    pairs: list[Any] = [*vocabulary.items()] if isinstance(vocabulary, dict) else []
+    if isinstance(vocabulary, list) and all(isinstance(each, tuple) for each in vocabulary):
+        pairs = vocabulary
+    numbers: dict[str, Any] = dict(pairs)
     whole = all(type(number) is int for number in numbers.values())
-    if not numbers or not whole or [*range(len(numbers))] != sorted(numbers.values()):
-        raise DataError(
-            f"{path}: model.vocab: a mapping of pieces to their numbers is needed, each from 0 to the last once"
-        )
+    if not numbers or not whole or [*range(len(pairs))] != sorted(numbers.values()):
+        raise DataError(f"{name}: a mapping of pieces to their numbers is needed, each from 0 to the last once")
     return sorted(numbers, key=numbers.__getitem__)
 
 

@@ -43,7 +43,7 @@ def read_vocabulary(path: Path, largest: int | None = None, settings: Settings |
     both lines), missing special tokens, too many pieces.
     """
     if is_tokenizer_file(path):
-        pieces = numbered_pieces(path, model_of(path, "WordPiece", settings or {}).get("vocab"))
+        pieces = numbered_pieces(f"{path}: model.vocab", model_of(path, "WordPiece", settings or {}).get("vocab"))
     else:
         pieces = _lines(path)
     mistakes = _mistakes(str(path), pieces)
@@ -126,7 +126,10 @@ def read_merges(
     whole = folder if is_tokenizer_file(folder) else folder / TOKENIZER_FILE
     if is_tokenizer_file(whole) and (whole == folder or (has_model(whole) and not path.exists())):
         path, merges_path, model = whole, whole, model_of(whole, "BPE", settings or {})
-        pieces, written = numbered_pieces(whole, model.get("vocab")), merges_of(whole, model.get("merges"))
+        pieces, written = (
+            numbered_pieces(f"{whole}: model.vocab", model.get("vocab")),
+            merges_of(whole, model.get("merges")),
+        )
     else:
         pieces, written = _numbered_pieces(path), _lines(merges_path)
     lines = list(enumerate(written, start=1))
@@ -144,12 +147,7 @@ def _numbered_pieces(path: Path) -> list[str]:
         pairs = json.loads(_text(path), object_pairs_hook=list)
     except (ValueError, RecursionError) as wrong:
         raise DataError(f"{path}: is not JSON: {wrong}") from wrong
-    is_mapping = isinstance(pairs, list) and all(isinstance(each, tuple) for each in pairs)
-    numbers = dict(pairs) if is_mapping else {}
-    whole = all(type(number) is int for number in numbers.values())
-    if not numbers or not whole or [*range(len(pairs))] != sorted(numbers.values()):
-        raise DataError(f"{path}: a mapping of pieces to their numbers is needed, each from 0 to the last once")
-    return sorted(numbers, key=numbers.__getitem__)
+    return numbered_pieces(str(path), pairs)
 
 
 def _merge_mistakes(path: Path, lines: list[tuple[int, str]], pieces: Collection[str]) -> Iterator[str]:

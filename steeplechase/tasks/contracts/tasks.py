@@ -11,9 +11,9 @@ from itertools import chain
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.models.contract import Broken, NotDeclared, Outcome, outcomes_of
-from steeplechase.tasks.corpora.corpus import Corpus
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
+from steeplechase.tasks.corpora.option import Corpus
 from steeplechase.tasks.dataset_folder import FolderOfTasks
 from steeplechase.tasks.labelled.scoring import score
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
@@ -101,7 +101,7 @@ def examples_are_repeated(read: ReadTask) -> None:
 
 def targets_are_declared(read: ReadTask) -> None:
     """Check the target of every example against the declaration."""
-    for number, example in enumerate(_labelled(read.examples)):
+    for number, example in enumerate(chain(read.examples.train, read.examples.dev)):
         if problem := _target_problem(read.task, example):
             raise Broken(f"example {number}, {example.first[:40]!r}: {problem}")
 
@@ -157,10 +157,6 @@ def _examples(task: DownstreamTask, documents: tuple[Document, ...]) -> Examples
     assert task.files.read is not None
     path = PUBLISHED.located(task.files)["dev"]
     return Examples((), task.files.read("dev", path, path.name).examples)
-
-
-def _labelled(examples: Examples) -> Iterator[Example]:
-    return chain(examples.train, examples.dev)
 
 
 def _texts(example: Example) -> tuple[str, str]:

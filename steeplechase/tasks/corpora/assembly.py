@@ -140,7 +140,8 @@ def _summary(content_hash: str, counts: Counter[str], sources: dict[Split, set[s
 
 
 def _check_sizes(summary: CorpusSummary) -> None:
-    sizes = summary.splits
+    sizes, duplicates = summary.splits, summary.exact_duplicates + summary.near_duplicates
+    left_out = f"  left out: {duplicates} documents whose texts are equal or nearly equal to those of others"
     if any(sizes[split].characters < MINIMUM_CHARACTERS[split] for split in SPLITS):
         raise DataError(
             [TOO_SMALL]
@@ -149,15 +150,8 @@ def _check_sizes(summary: CorpusSummary) -> None:
                 f"at least {MINIMUM_CHARACTERS[split]} characters are needed"
                 for split, size in sizes.items()
             ]
-            + _left_out(summary)
+            + ([left_out] if duplicates else [])
         )
-
-
-def _left_out(summary: CorpusSummary) -> list[str]:
-    duplicates = summary.exact_duplicates + summary.near_duplicates
-    if not duplicates:
-        return []
-    return [f"  left out: {duplicates} documents whose texts are equal or nearly equal to those of others"]
 
 
 def split_file(folder: Path, split: Split) -> Path:

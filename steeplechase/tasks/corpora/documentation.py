@@ -74,7 +74,9 @@ class DocumentationCorpus(CorpusOption):
             files.update(modules_of(name, distribution))
         limit = None if self.maximum_megabytes is None else self.maximum_megabytes * CHARACTERS_PER_MEGABYTE
         characters = unreadable = 0
-        for index, module in enumerate(sorted(files, key=_reading_order)):
+        for index, module in enumerate(
+            sorted(files, key=lambda name: hashlib.sha256(f"reading order:{name}".encode()).digest())
+        ):
             share = index / len(files) if limit is None else max(index / len(files), characters / limit)
             if limit is not None and characters >= limit:
                 break
@@ -99,10 +101,6 @@ def _position(module: int, modules: int, characters: int, megabytes: float | Non
     if megabytes is None:
         return place(READING, "module", module, modules)
     return f"{READING}: {characters / CHARACTERS_PER_MEGABYTE:.1f} of {megabytes:g} MB"
-
-
-def _reading_order(module: str) -> bytes:
-    return hashlib.sha256(f"reading order:{module}".encode()).digest()
 
 
 TOPICS_MODULE = "pydoc_data.topics"  # the language reference, one dictionary of long texts

@@ -1,7 +1,7 @@
 """A corpus from the Hugging Face hub, streamed at a fixed revision; needs the optional extra `datasets`."""
 
-from collections.abc import Generator, Iterable, Mapping
-from typing import Any, ClassVar, Literal
+from collections.abc import Generator, Mapping
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -52,8 +52,9 @@ class HuggingFaceCorpus(CorpusOption):
         Raises MachineError without the extra or the network, DataError for a wrong split or column.
         """
         limit = None if self.maximum_megabytes is None else self.maximum_megabytes * CHARACTERS_PER_MEGABYTE
+        rows = streamed(self.name, self.subset, self.revision, self.split, "a huggingface corpus")
         characters = 0
-        for row_number, row in enumerate(self._rows()):
+        for row_number, row in enumerate(rows):
             if limit is not None and characters >= limit:
                 break
             if row_number % ROWS_PER_REPORT == 0:
@@ -68,6 +69,3 @@ class HuggingFaceCorpus(CorpusOption):
             yield Document(f"{self.name}#{row_number}", text)
         progress(f"streaming {self.name}", 1.0)
         return 0
-
-    def _rows(self) -> Iterable[dict[str, Any]]:
-        return streamed(self.name, self.subset, self.revision, self.split, "a huggingface corpus")

@@ -2,9 +2,9 @@
 
 from abc import abstractmethod
 from collections.abc import Generator
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from steeplechase.foundation.schema import JsonValue, OpenOption, Whole
+from steeplechase.foundation.schema import OPTION, JsonValue, OpenOption, Whole
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.progress import Progress
 
@@ -34,3 +34,7 @@ class CorpusOption(OpenOption):
     def bytes_of_text(self) -> int | None:
         """Return the size of the text before anything is left out, without reading it; None if it is unknown."""
         return None
+
+
+Corpus = Annotated[CorpusOption, OPTION]
+"""A corpus of any kind, chosen by `kind`: the files of this folder, and those of plugins."""

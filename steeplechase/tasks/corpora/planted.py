@@ -50,12 +50,13 @@ class PlantedCorpus(CorpusOption):
         words, count = made_up_words(self.word_count), self.document_count
         for number in range(count):
             progress(place("generating", "document", number + 1, count), number / count)
-            random = stream(self.seed, self.kind, number)
-            sentences = (self.sentence(random) for _ in range(self.document_sentences))
-            yield Document(
-                f"planted {number}", " ".join(_written([words[each] for each in one]) for one in sentences)
-            )
+            yield Document(f"planted {number}", self.text(words, stream(self.seed, self.kind, number)))
         return 0
+
+    def text(self, words: list[str], random: "np.random.Generator") -> str:
+        """Return the sentences of a document."""
+        sentences = (self.sentence(random) for _ in range(self.document_sentences))
+        return " ".join(f"{' '.join(words[each] for each in one).capitalize()}." for one in sentences)
 
 
 def made_up_words(count: int) -> list[str]:
@@ -64,14 +65,6 @@ def made_up_words(count: int) -> list[str]:
     words = [first + second for first in syllables for second in syllables]
     order = stream(0, "made-up words").permutation(len(words))
     return [words[each] for each in order[:count].tolist()]
-
-
-def _written(words: list[str]) -> str:
-    return f"{' '.join(words).capitalize()}."
-
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 class PlantedCycle(PlantedCorpus):
@@ -99,10 +92,6 @@ class PlantedCycle(PlantedCorpus):
         return [(place + first) % self.classes * self.class_words + member for place, member in enumerate(members)]
 
 
-if TYPE_CHECKING:
-    import numpy as np
-
-
 class PlantedPairs(PlantedCorpus):
     """Sentences of pairs (partner of r, r) with a random r: the first word is predicted from the second alone."""
 
@@ -126,12 +115,6 @@ class PlantedPairs(PlantedCorpus):
         return [word for second in seconds for word in (self.pair_words + partners[second], second)]
 
 
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    import numpy as np
-
-
 class PlantedPeriod(PlantedCorpus):
     """Documents in which the same words, drawn anew for each, follow one another again and again."""
 
@@ -152,12 +135,7 @@ class PlantedPeriod(PlantedCorpus):
         """Return the words of a period."""
         return [int(word) for word in random.integers(0, self.different_words, self.period_words)]
 
-    def documents(self, progress: Progress) -> "Generator[Document, None, int]":
-        """Yield every document, its period `document_sentences` times; return 0, since none is unreadable."""
-        words, count = made_up_words(self.word_count), self.document_count
-        for number in range(count):
-            progress(place("generating", "document", number + 1, count), number / count)
-            period = self.sentence(stream(self.seed, self.kind, number))
-            text = " ".join(words[each] for each in period)
-            yield Document(f"planted {number}", " ".join([text] * self.document_sentences))
-        return 0
+    def text(self, words: list[str], random: "np.random.Generator") -> str:
+        """Return the words of one period, `document_sentences` times."""
+        period = " ".join(words[each] for each in self.sentence(random))
+        return " ".join([period] * self.document_sentences)

@@ -244,7 +244,8 @@ def _mistake(name: str, path: Path) -> str | None:
         if path.stat().st_size == 0:
             return f"{name}: the file is empty"
         check_signature(path, name, path.suffix)
-        if suffix in READERS or (not suffix and (path.suffix or _is_extracted(path))):
+        # WikiExtractor's output has no suffix
+        if suffix in READERS or (not suffix and (path.suffix or read_regular(path, len(EXTRACTED)) == EXTRACTED)):
             return None
     except OSError as failure:
         return f"{name}: {failure.strerror}"
@@ -252,11 +253,6 @@ def _mistake(name: str, path: Path) -> str | None:
         return refusal.lines[0]
     shown = f"unknown suffix {suffix!r}" if suffix else "no suffix, and no output of WikiExtractor"
     return f"{name}: {shown}; known are .txt and .jsonl, both also with {' or '.join(COMPRESSIONS)}, and .parquet"
-
-
-def _is_extracted(path: Path) -> bool:
-    """Return whether a file begins as WikiExtractor's output does, which has no suffix."""
-    return read_regular(path, len(EXTRACTED)) == EXTRACTED
 
 
 def _file_hash(name: str, path: Path) -> str:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.documentation.sentences import sentences
 from steeplechase.tasks.labelled.task import Example, Examples
 
 Item = TypeVar("Item")
@@ -21,6 +22,18 @@ def by_module(documents: Iterable[Document]) -> dict[str, list[Document]]:
     """Return the documents by source, in order."""
     ordered = sorted(documents, key=lambda document: document.source)
     return {source: list(members) for source, members in groupby(ordered, key=lambda document: document.source)}
+
+
+def sentences_by_module(documents: Iterable[Document]) -> dict[str, list[str]]:
+    """Return the sentences of every source in the order of a hash, without those seen before in any case."""
+    seen: set[str] = set()
+    found = {}
+    for module, members in by_module(documents).items():
+        texts = dict.fromkeys(text for document in members for text in sentences(document.text))
+        distinct = [text for text in texts if text.lower() not in seen]
+        seen.update(text.lower() for text in distinct)
+        found[module] = in_hashed_order(distinct, str)
+    return found
 
 
 def draw(task: str, groups: Mapping[str, Sequence[Group]], train_count: int, dev_count: int) -> Examples:

@@ -44,7 +44,9 @@ def first_paragraph(text: str) -> str:
     return "" if _NOT_PROSE.search(paragraph) else " ".join(paragraph.split())
 
 
-_MOVABLE = re.compile(r"[a-z]+")
+MOVABLE = re.compile(r"[a-z]+")
+AGREEMENTS = (("is", "are"), ("has", "have"), ("was", "were"), ("does", "do"), ("this", "these"))
+"""Words in the singular and the plural, whose exchange makes a sentence wrong."""
 
 
 def with_neighbours_swapped(sentence: str) -> str | None:
@@ -53,7 +55,7 @@ def with_neighbours_swapped(sentence: str) -> str | None:
     Only different words in lower case are exchanged, never the first or the last: capitals and punctuation stay.
     """
     words = sentence.split(" ")
-    movable = [bool(_MOVABLE.fullmatch(word)) for word in words]
+    movable = [bool(MOVABLE.fullmatch(word)) for word in words]
     choices = [
         place
         for place in range(1, len(words) - 2)

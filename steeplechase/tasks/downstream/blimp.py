@@ -8,7 +8,6 @@ phenomenon (`linguistics_term`). Chance is one half. A tie counts one half: two 
 
 import zipfile
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 from steeplechase.foundation.errors import DataError
@@ -38,7 +37,9 @@ def read(part: str, path: Path, name: str) -> Part:
     total = 0
     try:
         with zipfile.ZipFile(path) as archive:
-            for file in sorted(_paradigms(archive), key=lambda file: file.filename):
+            for file in sorted(archive.infolist(), key=lambda file: file.filename):
+                if not file.filename.endswith(PARADIGM_SUFFIX) or file.filename.startswith(RESOURCE_FORKS):
+                    continue
                 member = f"{name}/{file.filename}"
                 total += file.file_size
                 if file.file_size > MAX_FILE_BYTES or total > MAX_BYTES:
@@ -50,12 +51,6 @@ def read(part: str, path: Path, name: str) -> Part:
     if not examples:
         raise DataError(f"{name}: no minimal pairs; expected files that end in {PARADIGM_SUFFIX}")
     return Part(tuple(examples))
-
-
-def _paradigms(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
-    for file in archive.infolist():
-        if file.filename.endswith(PARADIGM_SUFFIX) and not file.filename.startswith(RESOURCE_FORKS):
-            yield file
 
 
 def _pairs(raw: bytes, name: str) -> list[Example]:

@@ -11,40 +11,27 @@ Reference, measured on the full documentation corpus with 8000 train and 2000 de
 Matthews correlation of about 2 (chance) on unigrams and of about 27 on unigrams and bigrams, which see word order.
 """
 
-import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.prose import FUNCTION_WORDS
-from steeplechase.tasks.documentation.drawing import Group, by_module, draw, in_hashed_order
-from steeplechase.tasks.documentation.sentences import sentences
+from steeplechase.tasks.documentation.drawing import Group, draw, sentences_by_module
+from steeplechase.tasks.documentation.sentences import AGREEMENTS, MOVABLE
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
 
 NAME = "docs_acceptability"
 BROKEN, WRITTEN = 0, 1
-AGREEMENTS = (("is", "are"), ("has", "have"), ("was", "were"), ("does", "do"), ("this", "these"))
 
-_MOVABLE = re.compile(r"[a-z]+")
 Words = list[str]
 Pair = tuple[Words, Words]
 
 
 def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Examples:
     """Return examples of single sentences; raises DataError if the documents give too few."""
-    seen: set[str] = set()
-    groups = {}
-    for module, members in by_module(documents).items():
-        distinct = [text for text in dict.fromkeys(_sentences(members)) if text.lower() not in seen]
-        seen.update(text.lower() for text in distinct)
-        groups[module] = list(_groups(module, in_hashed_order(distinct, str)))
+    groups = {module: list(_groups(module, texts)) for module, texts in sentences_by_module(documents).items()}
     return draw(NAME, groups, train_count, dev_count)
-
-
-def _sentences(documents: Iterable[Document]) -> Iterator[str]:
-    for document in documents:
-        yield from sentences(document.text)
 
 
 def _groups(module: str, texts: list[str]) -> Iterator[Group]:
@@ -90,7 +77,7 @@ def _exchange(pair: Pair, positions: tuple[int, int]) -> Pair:
 
 def _movable(words: Words) -> list[int]:
     """Return the positions of lower-case words between the first and the last word."""
-    return [index for index in range(1, len(words) - 1) if _MOVABLE.fullmatch(words[index])]
+    return [index for index in range(1, len(words) - 1) if MOVABLE.fullmatch(words[index])]
 
 
 def _with_words_exchanged(pair: Pair) -> Pair | None:

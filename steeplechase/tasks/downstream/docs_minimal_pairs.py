@@ -11,23 +11,16 @@ Method: zero-shot, by pseudo-log-likelihood; there is no train part. Metric: acc
 from collections.abc import Sequence
 
 from steeplechase.tasks.corpora.document import Document
-from steeplechase.tasks.documentation.drawing import Group, by_module, draw, in_hashed_order
-from steeplechase.tasks.documentation.sentences import sentences, with_neighbours_swapped
+from steeplechase.tasks.documentation.drawing import Group, draw, sentences_by_module
+from steeplechase.tasks.documentation.sentences import AGREEMENTS, with_neighbours_swapped
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
 
 NAME = "docs_minimal_pairs"
-AGREEMENTS = (("is", "are"), ("has", "have"), ("was", "were"), ("does", "do"), ("this", "these"))
 
 
 def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Examples:
     """Return minimal pairs for dev; there is no train part. Raises DataError if the documents give too few."""
-    groups = {}
-    seen: set[str] = set()
-    for module, members in by_module(documents).items():
-        texts = dict.fromkeys(text for document in members for text in sentences(document.text))
-        distinct = [text for text in texts if text.lower() not in seen]
-        seen.update(text.lower() for text in distinct)
-        groups[module] = _groups(module, in_hashed_order(distinct, str))
+    groups = {module: _groups(module, texts) for module, texts in sentences_by_module(documents).items()}
     return draw(NAME, groups, 0, dev_count)
 
 

@@ -10,6 +10,7 @@ paper's models and SenseBERT's read the vectors of the two words).
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from steeplechase.tasks.corpora.file_lines import text_lines
@@ -37,15 +38,10 @@ def read(part: str, path: Path, name: str) -> Part:
     if not examples:
         mistakes.add(1, "the file has no rows")
     mistakes.refuse()
-    found = (each for each in examples if each is not None)
+    found = [each for each in examples if each is not None]
     if labels is None:
         return Part(tuple(found))
-    labelled = zip(found, labels, strict=True)
-    return Part(tuple(_labelled(example, label) for example, label in labelled))
-
-
-def _labelled(example: Example, label: int) -> Example:
-    return Example(example.first, example.second, label, source=example.source, row=example.row)
+    return Part(tuple(replace(example, label=label) for example, label in zip(found, labels, strict=True)))
 
 
 def _labels(path: Path) -> Iterator[int]:

@@ -10,8 +10,8 @@ text, contain word order.
 from collections.abc import Sequence
 
 from steeplechase.tasks.corpora.document import Document
-from steeplechase.tasks.documentation.drawing import by_module, draw, in_hashed_order
-from steeplechase.tasks.documentation.sentences import sentences, with_neighbours_swapped
+from steeplechase.tasks.documentation.drawing import draw, sentences_by_module
+from steeplechase.tasks.documentation.sentences import with_neighbours_swapped
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
 
 NAME = "word_order"
@@ -22,14 +22,11 @@ def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Ex
     """Return examples of single sentences; raises DataError if the documents give too few."""
     seen: set[str] = set()
     groups = {}
-    for module, members in by_module(documents).items():
-        texts = dict.fromkeys(text for document in members for text in sentences(document.text))
-        distinct = [text for text in texts if text.lower() not in seen]
-        seen.update(text.lower() for text in distinct)
-        swaps = ((text, with_neighbours_swapped(text)) for text in in_hashed_order(distinct, str))
+    for module, texts in sentences_by_module(documents).items():
+        seen.update(text.lower() for text in texts)
         groups[module] = [
             (Example(text, label=WRITTEN, source=module), Example(swapped, label=SWAPPED, source=module))
-            for text, swapped in swaps
+            for text, swapped in ((text, with_neighbours_swapped(text)) for text in texts)
             if swapped is not None and swapped.lower() not in seen
         ]
     return draw(NAME, groups, train_count, dev_count)

@@ -51,49 +51,6 @@ def test_the_test_file_has_no_labels(tmp_path: Path) -> None:
     assert [example.label for example in read("swag", path, "test").examples] == [None]
 
 
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        ({"ending2": " "}, "val.csv:2: 3 endings, expected 4; an ending has no text"),
-        ({"label": ""}, "val.csv:2: the label is missing; expected 0, 1, 2, 3, the index of the right ending"),
-        ({"label": "4"}, "val.csv:2: the label is '4'; expected 0, 1, 2, 3"),
-        ({"sent1": ""}, "val.csv:2: no text before the endings"),
-    ],
-)
-def test_a_mistake_of_a_row_is_one_line(cells: dict[str, str], message: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError) as refusal:
-        read("swag", swag(tmp_path, changed(**cells), ROW))
-    assert len(refusal.value.lines) == 1
-    assert refusal.value.lines[0].startswith(message)
-
-
-def test_all_mistakes_are_reported_with_the_line_where_their_row_begins(tmp_path: Path) -> None:
-    rows = [changed(ending0="two\nlines", label="x"), ROW[:4], changed(ending1="")]
-    with pytest.raises(DataError) as refusal:
-        read("swag", swag(tmp_path, *rows))
-    assert [line.split(":")[1] for line in refusal.value.lines] == ["2", "4", "5"]
-
-
-def test_a_missing_column_has_a_suggestion(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"val\.csv:1: no column 'ending0'; found are .* Did you mean 'endings0'\?"):
-        read("swag", swag(tmp_path, ROW, header=["endings0" if name == "ending0" else name for name in HEADER]))
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "val.csv:1: the file is empty"),
-        (",".join(HEADER) + "\n", "val.csv:1: the file has no usable rows"),
-        (",".join(HEADER) + '\n1,"open\n', "val.csv:2: a quotation mark is not closed"),
-    ],
-)
-def test_a_file_without_rows_or_with_an_open_quote_is_an_error(text: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "val.csv").write_text(text)
-    with pytest.raises(DataError) as refusal:
-        read("swag", tmp_path / "val.csv")
-    assert refusal.value.lines[0].startswith(message)
-
-
 def test_equal_wrong_endings_are_kept_and_an_ambiguous_right_one_is_left_out(tmp_path: Path) -> None:
     part = read("swag", swag(tmp_path, changed(ending0="sleeps. "), changed(ending0='says "hi".'), ROW))
     assert [example.row for example in part.examples] == ["0", "2"]
@@ -106,12 +63,6 @@ def test_the_published_files_of_codah_are_read_completely() -> None:
         read_part = read("codah", folder / f"{part}.tsv", part)
         assert (len(read_part.examples), read_part.left_out) == (count, 0)
         assert {example.label for example in read_part.examples} == {0, 1, 2, 3}
-
-
-def test_a_row_of_codah_with_an_ending_too_few_is_a_mistake(tmp_path: Path) -> None:
-    (tmp_path / "dev.tsv").write_text("o\tHe\ta\tb\tc\t1\n")
-    with pytest.raises(DataError, match=r"dev\.tsv:1: 6 cells, expected 7: category, prompt, ending 0"):
-        read("codah", tmp_path / "dev.tsv")
 
 
 def words(*numbers: int) -> str:

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.conll import to_iob2
 from steeplechase.tasks.labelled.scoring import entities, entity_scores, score_tags, sentence_scores
@@ -57,21 +56,6 @@ def test_conversion_keeps_the_entities_and_is_idempotent(tags: list[str]) -> Non
     assert to_iob2(converted) == converted
     starts = {first for _, first, _, _ in entities(tags, sentence)}
     assert {word for word, tag in enumerate(converted) if tag.startswith("B-")} == starts
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("EU NNP I-ORG\n", "eng.testa:1: 3 columns, expected 4 separated by spaces"),
-        ("EU NNP I-NP I-ORG\nx X X B-TIME\n", "eng.testa:2: the tag is 'B-TIME'; expected one of O, B-LOC"),
-        ("-DOCSTART- -X- O O\n\n", "eng.testa:1: the file has no sentences"),
-    ],
-)
-def test_a_mistake_is_one_line(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError) as refusal:
-        read(text, tmp_path)
-    assert len(refusal.value.lines) == 1
-    assert refusal.value.lines[0].startswith(message)
 
 
 def test_the_official_files_have_the_published_numbers() -> None:

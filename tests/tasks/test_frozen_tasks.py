@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steeplechase.foundation.errors import CorruptionError, DataError
+from steeplechase.foundation.errors import CorruptionError
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.minimal_pairs import (
     accuracy_by_group,
@@ -67,23 +67,6 @@ def test_ranges_empty_nodes_and_comments_of_conll_u_are_skipped(tmp_path: Path) 
     assert [POS.labels[tag] for tag in part.examples[0].tags] == ["AUX", "PART", "SYM"]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("Anna B-person\n", "a.conll:1: 1 columns, expected 2 separated by tabs"),
-        ("Anna\tO\nOslo\tB-city\n", "a.conll:2: the tag is 'B-city'; expected one of O, B-corporation"),
-        (" \tB-person\n", "a.conll:1: a tag without a word"),
-        ("\n\n", "a.conll:1: the file has no sentences"),
-        ("", "a.conll:1: the file has no sentences"),
-    ],
-)
-def test_a_mistake_of_a_tagged_file_is_one_line(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError) as refusal:
-        read("ner_wnut17", written(tmp_path, "a.conll", text))
-    assert len(refusal.value.lines) == 1
-    assert refusal.value.lines[0].startswith(message)
-
-
 def archive(folder: Path, files: dict[str, str]) -> Path:
     with zipfile.ZipFile(folder / "BLiMP.zip", "w") as zipped:
         for name, text in files.items():
@@ -102,30 +85,6 @@ def test_an_archive_is_read_by_paradigm_without_resource_forks(tmp_path: Path) -
     pairs = read("blimp", archive(tmp_path, files)).examples
     assert [(pair.row, pair.group) for pair in pairs] == [("irregular/7", "agreement"), ("regular/0", "agreement")]
     assert (pairs[0].first, pairs[0].second) == ("Cats sleep.", "Cats sleeps.")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{", "BLiMP.zip/data/a.jsonl:1: not JSON"),
-        (line(sentence_bad="a \ud83d"), r"BLiMP.zip/data/a.jsonl:1: not JSON: \ud83d is half of a surrogate pair"),
-        ("[]", "BLiMP.zip/data/a.jsonl:1: not a JSON object"),
-        (line(sentence_bad=""), "BLiMP.zip/data/a.jsonl:1: no text in sentence_bad"),
-        (line(UID=3, pairID=None), "BLiMP.zip/data/a.jsonl:1: no text in UID, pairID"),
-    ],
-)
-def test_a_mistake_of_an_archive_of_pairs_is_one_line(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError) as refusal:
-        read("blimp", archive(tmp_path, {"data/a.jsonl": text}))
-    assert len(refusal.value.lines) == 1
-    assert refusal.value.lines[0].startswith(message)
-
-
-def test_a_file_that_is_not_an_archive_of_pairs_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"BLiMP\.zip: no minimal pairs"):
-        read("blimp", archive(tmp_path, {"readme": "text"}))
-    with pytest.raises(DataError, match=r"a\.zip: not a readable zip archive"):
-        read("blimp", written(tmp_path, "a.zip", "text"))
 
 
 def test_the_published_files_are_read_completely() -> None:

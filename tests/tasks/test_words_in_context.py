@@ -41,34 +41,6 @@ def test_a_test_part_without_labels_is_predicted_only(tmp_path: Path) -> None:
     assert [each.label for each in read("test", path, path.name).examples] == [None, None]
 
 
-@pytest.mark.parametrize(
-    ("rows", "labels", "lines"),
-    [
-        (ROWS.replace("2-2", "3-9"), "F\nT\n", ["dev.data.txt:1: the places are '3-9'; the sentences have 4 and 7"]),
-        (ROWS.replace("\tV\t", "\tA\t"), "F\nT\n", ["dev.data.txt:2: the part of speech is 'A'; expected N or V"]),
-        (
-            ROWS.replace("board\tN", "board N"),
-            "F\nT\n",
-            ["dev.data.txt:1: 4 cells, expected 5: word, part of speech"],
-        ),
-        (ROWS, "F\nyes\n", ["dev.gold.txt:2: the label is 'yes'; expected T or F"]),
-        (ROWS, "F\n", ["dev.data.txt:2: 2 rows, and dev.gold.txt has 1 labels"]),
-        ("", "", ["dev.data.txt:1: the file has no rows"]),
-        (
-            ROWS.replace("2-2", "2").replace("0-1", "a-1"),
-            "F\nT\n",
-            ["dev.data.txt:1: the pl", "dev.data.txt:2: the pl"],
-        ),
-    ],
-)
-def test_mistakes_are_told_by_row(rows: str, labels: str, lines: list[str], tmp_path: Path) -> None:
-    path = written(tmp_path, rows=rows, labels=labels)
-    with pytest.raises(DataError) as refusal:
-        read("dev", path, path.name)
-    assert len(refusal.value.lines) == len(lines)
-    assert all(line.startswith(start) for line, start in zip(refusal.value.lines, lines, strict=True))
-
-
 def test_labels_are_needed_and_part_of_the_identity(tmp_path: Path) -> None:
     assert FILES is not None
     folder = FolderOfTasks(path=str(tmp_path))

@@ -9,8 +9,8 @@ import pytest
 from steeplechase.foundation.randomness import stream
 from steeplechase.foundation.schema import JsonValue, options_of
 from steeplechase.tasks.contracts.corpora import CONTRACTS, corpus_contracts
-from steeplechase.tasks.corpora.corpus import CorpusOption
 from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.corpora.option import CorpusOption
 from steeplechase.tasks.corpora.planted import PlantedCycle, PlantedPairs, made_up_words
 from steeplechase.tasks.progress import Progress
 

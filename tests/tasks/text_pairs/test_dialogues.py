@@ -4,9 +4,6 @@ import json
 import lzma
 from pathlib import Path
 
-import pytest
-
-from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.dataset_folder import FolderOfTasks
 from steeplechase.tasks.downstream import find_task
 from tests.factories.published_data import published
@@ -39,22 +36,6 @@ def test_every_turn_of_the_assistant_is_a_target_of_all_files(tmp_path: Path) ->
     inputs = source.inputs(files)
     assert isinstance(inputs, dict)
     assert {"train, dialogues_002.json.xz", "dev, dialogues_002.json.xz"} <= inputs.keys(), "all files are in the key"
-
-
-@pytest.mark.parametrize("turns", [[turn("OTHER", "x")], [{"speaker": "USER"}], "x", [turn("USER", " ")]])
-def test_another_layout_is_refused_with_every_dialogue(tmp_path: Path, turns: object) -> None:
-    files, source = find_task("sgd_responses").files, FolderOfTasks(path=str(written(tmp_path, turns)))
-    assert files is not None
-    with pytest.raises(DataError, match=r'dialogues_001\.json\.xz, dialogue 1: expected "turns".*\n?.*dialogues_002'):
-        source.parts(files)
-
-
-def test_text_that_utf_8_cannot_hold_is_refused(tmp_path: Path) -> None:
-    turns = [turn("USER", "hello \ud83d"), turn("SYSTEM", "yes?")]
-    files, source = find_task("sgd_responses").files, FolderOfTasks(path=str(written(tmp_path, turns)))
-    assert files is not None
-    with pytest.raises(DataError, match=r"dialogues_001\.json\.xz: not JSON: \\ud83d is half of a surrogate pair"):
-        source.parts(files)
 
 
 def test_the_published_files_are_read() -> None:
@@ -100,29 +81,3 @@ def test_every_utterance_of_a_film_and_its_answer_are_a_pair_in_one_part(tmp_pat
     inputs = source.inputs(files)
     assert isinstance(inputs, dict)
     assert any("movie_lines.txt" in part for part in inputs), "both files are in the key"
-
-
-def test_wrong_lines_of_films_are_refused_all_at_once(tmp_path: Path) -> None:
-    files = find_task("cornell_responses").files
-    assert files is not None
-    source = FolderOfTasks(path=str(films(tmp_path, [line(1, "a"), "L2 +++$+++ x", line(1, "b")], [])))
-    with pytest.raises(DataError) as refused:
-        source.parts(files)
-    assert [each.partition("movie_lines.txt")[2] for each in refused.value.lines] == [
-        ":2: 2 fields by +++$+++; expected line, speaker, film, name, text",
-        ":3: line L1 occurs twice",
-    ]
-
-
-def test_wrong_conversations_are_refused_all_at_once(tmp_path: Path) -> None:
-    files = find_task("cornell_responses").files
-    assert files is not None
-    talks = ["u0 +++$+++ u1 +++$+++ m0 +++$+++ ['L1', 2]", conversation(0, 1, 9), "__import__('os')"]
-    source = FolderOfTasks(path=str(films(tmp_path, [line(1, "a"), line(2, "b")], talks)))
-    with pytest.raises(DataError) as refused:
-        source.parts(files)
-    assert [each.partition("movie_conversations.txt")[2][:22] for each in refused.value.lines] == [
-        ":1: expected two speak",
-        ":2: no line L9 in movi",
-    ]
-    assert refused.value.lines[0].endswith("(also in line 3)")

@@ -11,24 +11,12 @@ import pytest
 from steeplechase.foundation.errors import CorruptionError, DataError
 from steeplechase.tasks.dataset_folder import FolderOfTasks
 from steeplechase.tasks.downstream import find_task
-from steeplechase.tasks.labelled.example_files import TextPairFiles
 from steeplechase.tasks.labelled.task import Example, Examples
 from steeplechase.tasks.labelled.text_pairs import encode_text_pairs, load_text_pairs, save_text_pairs
 from steeplechase.tasks.references.most_frequent import lead_scores, round_trip_scores
 from tests.factories.published_data import ROOT, published
 from tests.factories.small_experiments import WORDS
 from tests.factories.tokenizers import trained
-
-OBJECTS = TextPairFiles(
-    folder="own",
-    collection="",
-    origin="here",
-    parts={"train": "train.jsonl", "dev": "dev.jsonl"},
-    counts={},
-    metrics=("rougeL",),
-    source="dialogue",
-    target="summary",
-)
 
 
 @pytest.mark.parametrize("name", ["multi30k_de_en", "multi30k_en_de"])
@@ -64,24 +52,6 @@ def written(folder: Path, sources: str, targets: str) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("sources", "targets", "message"),
-    [
-        ("eins\nzwei\n", "one\n", r"train\.de\.gz:2: train\.en\.gz ends after 1 lines, train\.de\.gz has more"),
-        ("eins\n", "one\ntwo\n", r"train\.de\.gz:2: train\.de\.gz ends after 1 lines, train\.en\.gz has more"),
-        ("eins\n \ndrei\n", "one\ntwo\n\n", r"train\.de\.gz:2: the source is empty"),
-        ("eins\n \ndrei\n", "one\ntwo\n\n", r"train\.de\.gz:3: the target is empty"),
-    ],
-)
-def test_files_that_are_no_pairs_are_refused_with_their_lines(
-    tmp_path: Path, sources: str, targets: str, message: str
-) -> None:
-    files = find_task("multi30k_de_en").files
-    assert files is not None
-    with pytest.raises(DataError, match=message):
-        FolderOfTasks(path=str(written(tmp_path, sources, targets))).parts(files)
-
-
 def test_a_missing_target_file_is_refused(tmp_path: Path) -> None:
     files = find_task("multi30k_de_en").files
     assert files is not None
@@ -89,25 +59,6 @@ def test_a_missing_target_file_is_refused(tmp_path: Path) -> None:
     (folder / "multi30k" / "val.en.gz").unlink()
     with pytest.raises(DataError, match=r"no val\.en\.gz"):
         FolderOfTasks(path=str(folder)).inputs(files)
-
-
-def test_every_mistake_of_objects_is_told_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "train.jsonl"
-    rows = [
-        '{"dialogue": "a b", "summary": "a"}',
-        "no JSON",
-        '{"dialogue": "a"}',
-        '{"dialogue": " ", "summary": "x"}',
-        r'{"dialogue": "a \ud83d", "summary": "x"}',
-    ]
-    path.write_text("\n".join(rows))
-    with pytest.raises(DataError) as refused:
-        OBJECTS.read("train", path, path.name)
-    lines = str(refused.value)
-    for wanted in ("train.jsonl:2: not JSON", 'train.jsonl:3: expected an object with texts under "dialogue"'):
-        assert wanted in lines
-    assert r"train.jsonl:5: not JSON: \ud83d is half of a surrogate pair" in lines
-    assert "train.jsonl:4: the source is empty, expected a text" in lines
 
 
 def test_pairs_are_encoded_with_their_ends_and_come_back(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from steeplechase.tasks.downstream import find_task, task_names
-from steeplechase.tasks.labelled.task import DownstreamTask, TaskFiles
+from steeplechase.tasks.labelled.task import DownstreamTask
 
 GLUE = ("cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb", "wnli")
 assert set(GLUE) <= set(task_names())
@@ -28,12 +28,6 @@ ANSWERS = {
 }
 TEXTS = ("NA", 'He said "no', "None", "null", "it's 'so'", "nan", "ünïcode \u2028 text", "1.0")
 """What readers of other tables take for something else."""
-
-
-def files_of(name: str) -> TaskFiles:
-    files = find_task(name).files
-    assert files is not None
-    return files
 
 
 def row_of(task: DownstreamTask, number: int) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.task import Example
 from steeplechase.tasks.splits import LoadedSplit
-from tests.factories.glue_folders import files_of
+from tests.factories.task_files import files_of
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "cola": ("unacceptable", "acceptable"),

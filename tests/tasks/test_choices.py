@@ -12,20 +12,14 @@ from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.choices import encode_choices
 from steeplechase.tasks.labelled.encoding import load_examples, save_examples
-from steeplechase.tasks.labelled.task import Example, Examples, Part
+from steeplechase.tasks.labelled.task import Example, Examples
 from steeplechase.tasks.references.bag_of_words import bag_of_words_scores
 from tests.factories.published_data import published
 from tests.factories.small_experiments import WORDS
+from tests.factories.task_files import read_part
 
 HEADER = ["fold-ind", "sent1", "sent2", "gold-source", "ending0", "ending1", "ending2", "ending3", "label"]
 ROW = ["3", "A man, old, sits.", "He", "gold", "reads.", "sleeps.", 'says "hi".', "flies.", "2"]
-
-
-def read(task: str, path: Path, part: str = "dev") -> Part:
-    files = find_task(task).files
-    assert files is not None
-    assert files.read is not None
-    return files.read(part, path, path.name)
 
 
 def swag(folder: Path, *rows: Sequence[str], header: Sequence[str] = HEADER, end: str = "\r\n") -> Path:
@@ -40,7 +34,7 @@ def changed(**cells: str) -> list[str]:
 
 
 def test_the_second_sentence_begins_every_ending(tmp_path: Path) -> None:
-    (example,) = read("swag", swag(tmp_path, ROW)).examples
+    (example,) = read_part("swag", swag(tmp_path, ROW)).examples
     assert example.first == "A man, old, sits."
     assert example.endings == ("He reads.", "He sleeps.", 'He says "hi".', "He flies.")
     assert example.label == 2
@@ -48,11 +42,11 @@ def test_the_second_sentence_begins_every_ending(tmp_path: Path) -> None:
 
 def test_the_test_file_has_no_labels(tmp_path: Path) -> None:
     path = swag(tmp_path, ROW[:-1], header=HEADER[:-1])
-    assert [example.label for example in read("swag", path, "test").examples] == [None]
+    assert [example.label for example in read_part("swag", path, "test").examples] == [None]
 
 
 def test_equal_wrong_endings_are_kept_and_an_ambiguous_right_one_is_left_out(tmp_path: Path) -> None:
-    part = read("swag", swag(tmp_path, changed(ending0="sleeps. "), changed(ending0='says "hi".'), ROW))
+    part = read_part("swag", swag(tmp_path, changed(ending0="sleeps. "), changed(ending0='says "hi".'), ROW))
     assert [example.row for example in part.examples] == ["0", "2"]
     assert part.left_out == 1
 
@@ -60,9 +54,9 @@ def test_equal_wrong_endings_are_kept_and_an_ambiguous_right_one_is_left_out(tmp
 def test_the_published_files_of_codah_are_read_completely() -> None:
     folder = published("multiple_choice/codah/fold_0")
     for part, count in (("train", 1665), ("dev", 556), ("test", 555)):
-        read_part = read("codah", folder / f"{part}.tsv", part)
-        assert (len(read_part.examples), read_part.left_out) == (count, 0)
-        assert {example.label for example in read_part.examples} == {0, 1, 2, 3}
+        found = read_part("codah", folder / f"{part}.tsv", part)
+        assert (len(found.examples), found.left_out) == (count, 0)
+        assert {example.label for example in found.examples} == {0, 1, 2, 3}
 
 
 def words(*numbers: int) -> str:

@@ -11,7 +11,8 @@ from steeplechase.tasks.corpora.text_files import TextFilesCorpus
 from steeplechase.tasks.data_folder import HINT, VARIABLE, data_folder, resolved, with_paths_as_in
 from steeplechase.tasks.dataset_folder import FolderOfTasks
 from steeplechase.tasks.tokenizer import GivenVocabulary
-from tests.factories.glue_folders import files_of, write_table
+from tests.factories.glue_folders import write_table
+from tests.factories.task_files import files_of
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,10 @@ from steeplechase.tasks.data_sets.verification import MANIFEST, State, fetch, fi
 from steeplechase.tasks.dataset_folder import FolderOfTasks
 from steeplechase.tasks.downstream import find_task, task_names
 from tests.factories.fake_hub import serve
-from tests.factories.glue_folders import files_of, write_table
+from tests.factories.glue_folders import write_table
 from tests.factories.hub_columns import NAMES, columns_of, read_file
 from tests.factories.published_data import ROOT, published
+from tests.factories.task_files import files_of
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 EVERY = pytest.mark.parametrize("name", data_sets())

@@ -15,6 +15,7 @@ from steeplechase.tasks.labelled.words import encode_words
 from steeplechase.tasks.references.most_frequent import most_frequent_tag_scores
 from tests.factories.published_data import published
 from tests.factories.small_experiments import WORDS
+from tests.factories.task_files import files_of, read_part
 
 TASK = find_task("conll2003")
 TAGS = st.lists(st.sampled_from(TASK.labels[:7]), max_size=12)
@@ -22,9 +23,7 @@ TAGS = st.lists(st.sampled_from(TASK.labels[:7]), max_size=12)
 
 def read(text: str, folder: Path) -> Part:
     (folder / "eng.testa").write_text(text, encoding="utf-8")
-    assert TASK.files is not None
-    assert TASK.files.read is not None
-    return TASK.files.read("dev", folder / "eng.testa", "eng.testa")
+    return read_part("conll2003", folder / "eng.testa")
 
 
 def named(part: Part) -> list[list[str]]:
@@ -61,11 +60,8 @@ def test_conversion_keeps_the_entities_and_is_idempotent(tags: list[str]) -> Non
 def test_the_official_files_have_the_published_numbers() -> None:
     """Tjong Kim Sang and De Meulder 2003, Tables 1 and 2."""
     folder = published("ner/conll2003")
-    assert TASK.files is not None
-    assert TASK.files.read is not None
     for part, sentences, tokens in (("train", 14_041, 203_621), ("dev", 3_250, 51_362), ("test", 3_453, 46_435)):
-        name = TASK.files.parts[part]
-        examples = TASK.files.read(part, folder / name, name).examples
+        examples = read_part("conll2003", folder / files_of("conll2003").parts[part], part).examples
         assert (len(examples), sum(len(example.tags) for example in examples)) == (sentences, tokens)
         if part == "train":
             tags = [TASK.labels[tag] for example in examples for tag in example.tags]
@@ -123,9 +119,7 @@ def test_dimsum_has_the_supersense_of_the_eighth_column_and_a_share_of_train_is_
     path = tmp_path / "dimsum16.train"
     path.write_text("\n".join([*rows, "", "1\tOther\tother\tNOUN\tO\t0\t\t\ts2", ""]), encoding="utf-8")
     task = find_task("supersense_dimsum")
-    assert task.files is not None
-    assert task.files.read is not None
-    parts = {part: task.files.read(part, path, path.name).examples for part in ("train", "dev", "test")}
+    parts = {part: read_part("supersense_dimsum", path, part).examples for part in ("train", "dev", "test")}
     assert [[task.labels[tag] for tag in each.tags] for each in parts["test"]] == [["n.animal", "O"], ["O"]]
     assert {each.first for each in (*parts["train"], *parts["dev"])} == {each.first for each in parts["test"]}
     assert len(parts["train"]) + len(parts["dev"]) == 2
@@ -151,9 +145,7 @@ def test_supersense_scores_leave_out_words_without_one(pairs: list[tuple[str, st
 def test_the_most_frequent_tag_of_each_word_on_dimsum() -> None:
     path = published("supersense/dimsum16/dimsum16.train")
     task = find_task("supersense_dimsum")
-    assert task.files is not None
-    assert task.files.read is not None
-    train, dev = (task.files.read(part, path, path.name).examples for part in ("train", "dev"))
-    assert {"train": len(train), "dev": len(dev)} == task.files.counts
+    train, dev = (read_part(task.name, path, part).examples for part in ("train", "dev"))
+    assert {"train": len(train), "dev": len(dev)} == files_of(task.name).counts
     scores = most_frequent_tag_scores(task, Examples(train, dev))
     assert scores["supersense_f1"] == pytest.approx(57.52, abs=0.01)

@@ -19,22 +19,16 @@ from steeplechase.tasks.labelled.minimal_pairs import (
     save_groups,
 )
 from steeplechase.tasks.labelled.scoring import score_tags
-from steeplechase.tasks.labelled.task import Example, Examples, Part
+from steeplechase.tasks.labelled.task import Example, Examples
 from steeplechase.tasks.labelled.words import NO_POSITION, encode_words, load_words, save_words
 from steeplechase.tasks.references.most_frequent import most_frequent_tag_scores
 from steeplechase.tasks.tokenizer import WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 from tests.factories.published_data import published
 from tests.factories.small_experiments import WORDS
+from tests.factories.task_files import read_part
 
 NER, POS = find_task("ner_wnut17"), find_task("pos_ewt")
-
-
-def read(task: str, path: Path) -> Part:
-    files = find_task(task).files
-    assert files is not None
-    assert files.read is not None
-    return files.read("dev", path, path.name)
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -43,7 +37,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 
 def test_an_empty_line_ends_a_sentence(tmp_path: Path) -> None:
-    part = read("ner_wnut17", written(tmp_path, "a.conll", "Anna\tB-person\nsings\tO\n\t\nOslo\tB-location\n"))
+    part = read_part("ner_wnut17", written(tmp_path, "a.conll", "Anna\tB-person\nsings\tO\n\t\nOslo\tB-location\n"))
     assert [example.first for example in part.examples] == ["Anna sings", "Oslo"]
     assert [[NER.labels[tag] for tag in example.tags] for example in part.examples] == [
         ["B-person", "O"],
@@ -62,7 +56,7 @@ def test_ranges_empty_nodes_and_comments_of_conll_u_are_skipped(tmp_path: Path) 
         f"2.1\tgone\tgo\tVERB\t{rest}",
         f"3\t#\t#\tSYM\t{rest}",
     ]
-    part = read("pos_ewt", written(tmp_path, "a.conllu", "\n".join(lines) + "\n"))
+    part = read_part("pos_ewt", written(tmp_path, "a.conllu", "\n".join(lines) + "\n"))
     assert [example.first for example in part.examples] == ["do n't #"]
     assert [POS.labels[tag] for tag in part.examples[0].tags] == ["AUX", "PART", "SYM"]
 
@@ -82,17 +76,17 @@ def line(**changes: object) -> str:
 def test_an_archive_is_read_by_paradigm_without_resource_forks(tmp_path: Path) -> None:
     other = line(UID="irregular", pairID="7")
     files = {"data/b.jsonl": line() + "\n", "data/a.jsonl": other, "__MACOSX/data/._a.jsonl": "\x00", "data/": ""}
-    pairs = read("blimp", archive(tmp_path, files)).examples
+    pairs = read_part("blimp", archive(tmp_path, files)).examples
     assert [(pair.row, pair.group) for pair in pairs] == [("irregular/7", "agreement"), ("regular/0", "agreement")]
     assert (pairs[0].first, pairs[0].second) == ("Cats sleep.", "Cats sleeps.")
 
 
 def test_the_published_files_are_read_completely() -> None:
-    pairs = read("blimp", published("probing/blimp/BLiMP.zip")).examples
+    pairs = read_part("blimp", published("probing/blimp/BLiMP.zip")).examples
     assert len(pairs) == 67_000
     assert len({pair.row for pair in pairs}) == 67_000
     assert len({pair.row.partition("/")[0] for pair in pairs}) == 67
-    train = read("ner_wnut17", published("ner/wnut17/wnut17train.conll")).examples
+    train = read_part("ner_wnut17", published("ner/wnut17/wnut17train.conll")).examples
     assert len(train) == 3394
     tags = [NER.labels[tag] for example in train for tag in example.tags]
     assert sum(tag.startswith("B-") for tag in tags) == 1975  # as the paper's Table 2 counts

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.downstream import find_task
+from tests.factories.task_files import read_part
 
 Files = dict[str, str]
 """The text of every file, that of the dev part first; `.gz` and `.xz` are packed, `.zip` holds `data/a.jsonl`."""
@@ -184,12 +184,9 @@ def write(path: Path, text: str) -> None:
 def test_every_mistake_of_a_file_is_told(task: str, texts: Files, starts: list[str], tmp_path: Path) -> None:
     for name, text in texts.items():
         write(tmp_path / name, text)
-    files, first = find_task(task).files, next(iter(texts))
-    assert files is not None
-    assert files.read is not None
     part = "train" if task == "cornell_responses" else "dev"
     with pytest.raises(DataError) as refusal:
-        files.read(part, tmp_path / first, first)
+        read_part(task, tmp_path / next(iter(texts)), part)
     for line, expected in zip(refusal.value.lines, starts, strict=True):
         start, *others = expected.split(" … ")
         assert line.startswith(start)

@@ -8,8 +8,9 @@ import pytest
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.dataset_folder import FolderOfTasks
 from steeplechase.tasks.downstream import find_task
-from tests.factories.glue_folders import GLUE, TEXTS, files_of, write_table
+from tests.factories.glue_folders import GLUE, TEXTS, write_table
 from tests.factories.published_data import published
+from tests.factories.task_files import files_of
 
 # by task: rows of the registered train and dev files, without headers
 COUNTS = {

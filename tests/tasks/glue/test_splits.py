@@ -15,9 +15,10 @@ from steeplechase.foundation.errors import DataError, MachineError
 from steeplechase.tasks.dataset_folder import FetchedTasks, FolderOfTasks, PublishedData
 from steeplechase.tasks.labelled.task import Example, Part
 from steeplechase.tasks.splits import LoadedSplit
-from tests.factories.glue_folders import GLUE, TEXTS, files_of, write_table
+from tests.factories.glue_folders import GLUE, TEXTS, write_table
 from tests.factories.hub_columns import NAMES, columns_of, read_file, split_of
 from tests.factories.published_data import published
+from tests.factories.task_files import files_of
 
 
 def read_split(name: str, part: str, split: LoadedSplit) -> Part:

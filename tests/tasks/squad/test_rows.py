@@ -8,7 +8,6 @@ import pytest
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.dataset_folder import FetchedTasks
-from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.task import Version
 from steeplechase.tasks.splits import LoadedSplit
 from steeplechase.tasks.squad.evaluate import score_files
@@ -17,6 +16,7 @@ from steeplechase.tasks.squad.questions import SquadFile, read_squad
 from steeplechase.tasks.squad.rows import COLUMNS, read_rows
 from tests.factories.published_data import published
 from tests.factories.squad_files import document, question, write
+from tests.factories.task_files import files_of
 
 TEXT = "The Normans gave their name to Normandy."
 
@@ -54,9 +54,7 @@ def test_fetched_parquet_gives_the_questions_of_the_official_file(tmp_path: Path
     for split in ("train", "validation"):
         table = datasets.Dataset.from_dict(columns_of(official))
         table.to_parquet(str(tmp_path / CONFIGURATION[version] / f"{split}.parquet"))
-    files = find_task("squad_v2_0").files
-    assert files is not None
-    assert FetchedTasks(tmp_path).questions(files, "dev", version).questions == official.questions
+    assert FetchedTasks(tmp_path).questions(files_of("squad_v2_0"), "dev", version).questions == official.questions
 
 
 def test_a_question_without_answers_belongs_to_the_second_version() -> None:

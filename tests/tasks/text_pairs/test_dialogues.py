@@ -5,8 +5,8 @@ import lzma
 from pathlib import Path
 
 from steeplechase.tasks.dataset_folder import FolderOfTasks
-from steeplechase.tasks.downstream import find_task
 from tests.factories.published_data import published
+from tests.factories.task_files import files_of
 
 
 def written(folder: Path, turns: object) -> Path:
@@ -25,8 +25,7 @@ def turn(speaker: str, text: str) -> dict[str, str]:
 
 def test_every_turn_of_the_assistant_is_a_target_of_all_files(tmp_path: Path) -> None:
     said = [turn("USER", "hello"), turn("SYSTEM", " yes? "), turn("USER", "a table"), turn("SYSTEM", "when?")]
-    files, source = find_task("sgd_responses").files, FolderOfTasks(path=str(written(tmp_path, said)))
-    assert files is not None
+    files, source = files_of("sgd_responses"), FolderOfTasks(path=str(written(tmp_path, said)))
     examples = source.parts(files)["train"].examples
     assert [(each.first, each.second, each.row) for each in examples[:2]] == [
         ("user: hello", "yes?", "1_0-1"),
@@ -40,9 +39,7 @@ def test_every_turn_of_the_assistant_is_a_target_of_all_files(tmp_path: Path) ->
 
 def test_the_published_files_are_read() -> None:
     folder = published("dialogue/sgd/dev/dialogues_001.json.xz").parents[2]
-    files = find_task("sgd_responses").files
-    assert files is not None
-    found = FolderOfTasks(path=str(folder)).parts(files)
+    found = FolderOfTasks(path=str(folder)).parts(files_of("sgd_responses"))
     assert {part: len(each.examples) for part, each in found.items()} == {"train": 12160, "dev": 825}
 
 
@@ -69,8 +66,7 @@ def test_every_utterance_of_a_film_and_its_answer_are_a_pair_in_one_part(tmp_pat
     said = ("Caf\xe9?", "no\x85 no", "", "why")  # 0x85 ends no line
     lines = [line(10 * film + k, text) for film in range(60) for k, text in enumerate(said)]
     talks = [conversation(film, *(10 * film + k for k in range(4))) for film in range(60)]
-    files, source = find_task("cornell_responses").files, FolderOfTasks(path=str(films(tmp_path, lines, talks)))
-    assert files is not None
+    files, source = files_of("cornell_responses"), FolderOfTasks(path=str(films(tmp_path, lines, talks)))
     parts = source.parts(files)
     assert {(each.first, each.second) for part in parts.values() for each in part.examples} == {said[:2]}
     assert sum(len(part.examples) for part in parts.values()) == 60

@@ -16,14 +16,14 @@ from steeplechase.tasks.labelled.text_pairs import encode_text_pairs, load_text_
 from steeplechase.tasks.references.most_frequent import lead_scores, round_trip_scores
 from tests.factories.published_data import ROOT, published
 from tests.factories.small_experiments import WORDS
+from tests.factories.task_files import files_of
 from tests.factories.tokenizers import trained
 
 
 @pytest.mark.parametrize("name", ["multi30k_de_en", "multi30k_en_de"])
 def test_multi30k_has_its_published_counts_and_its_sides(name: str) -> None:
     folder = published("mt/multi30k")
-    files = find_task(name).files
-    assert files is not None
+    files = files_of(name)
     source = FolderOfTasks(path=str(folder))
     parts = source.parts(files)
     assert {part: len(each.examples) for part, each in parts.items()} == {"train": 29000, "dev": 1014, "test": 1000}
@@ -53,8 +53,7 @@ def written(folder: Path, sources: str, targets: str) -> Path:
 
 
 def test_a_missing_target_file_is_refused(tmp_path: Path) -> None:
-    files = find_task("multi30k_de_en").files
-    assert files is not None
+    files = files_of("multi30k_de_en")
     folder = written(tmp_path, "eins\n", "one\n")
     (folder / "multi30k" / "val.en.gz").unlink()
     with pytest.raises(DataError, match=r"no val\.en\.gz"):

@@ -49,5 +49,5 @@ def read_sentence_starts(path: Path) -> NDArray[np.int64]:
     """Return what `write_sentence_starts` wrote. Raises CorruptionError if it is not such a file."""
     starts: NDArray[np.int64] = read_array(path, ("<i8",), 1)
     if (np.diff(starts) <= 0).any():
-        raise CorruptionError(f"{path.name}: positions that do not rise")
+        raise CorruptionError(f"{path.name}: expected rising positions")
     return starts

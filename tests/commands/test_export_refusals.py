@@ -31,12 +31,12 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"bottleneck_ratio": 2, "feed_forward_groups": 2},
         [
             "bottleneck_ratio 2 has no equivalent",
-            "feed_forward_groups 2 without convolution has no",
+            "feed_forward_groups 2 has no equivalent",
         ],
     ),
     "another convolution": (
         {"bottleneck_ratio": 2, "convolution": {"kind": "dynamic"}},
-        ["convolution dynamic has no equivalent in transformers"],
+        ["convolution dynamic has no equivalent in transformers", "bottleneck_ratio 2 has no equivalent"],
     ),
 }
 

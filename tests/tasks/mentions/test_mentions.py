@@ -89,7 +89,7 @@ def test_a_mention_beyond_its_document_and_a_missing_file_are_refused(tmp_path: 
         mention_file(tmp_path, line("a#1", 0, 99)).finder().mentions(DOCUMENTS[0])
     for source in (MentionFile(path=str(tmp_path / "none")), Gazetteer(path=str(tmp_path / "none"))):
         with pytest.raises(DataError, match="no such file"):
-            source.check_exists()
+            source.located()
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ ConvBERT. Chance is the share of dev's largest class, 0 for a correlation.
 
 from typing import Any
 
-from steeplechase.tasks.glue.table import Columns, Configuration, configuration
-from steeplechase.tasks.glue.task import GlueTable
+from steeplechase.tasks.glue.task import Columns, Configuration, GlueTable, configuration
 from steeplechase.tasks.labelled.task import DownstreamTask
 from steeplechase.tasks.splits import Split
 

@@ -1,28 +1,129 @@
-"""Common reader of GLUE's tasks: rows become examples; labels are read by name, never by index."""
+"""GLUE's files, and `nyu-mll/glue` in `datasets`: rows become examples; labels are read by name, never by index.
+
+Files are tab-separated, without quoting; `NA`, `None` and quotation marks are plain text.
+"""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.corpora.file_lines import check_signature, text_lines
 from steeplechase.tasks.glue.evaluate import evaluate
-from steeplechase.tasks.glue.table import (
-    HIDDEN,
-    Columns,
-    Configuration,
-    Row,
-    check_columns,
-    check_numbers_have_names,
-    rows_of,
-    rows_of_split,
-)
 from steeplechase.tasks.labelled.example_files import ExampleFiles
 from steeplechase.tasks.labelled.mistakes import Mistakes
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Form, Part
-from steeplechase.tasks.splits import LoadedSplit
+from steeplechase.tasks.splits import LoadedSplit, Split
+
+LABEL, ROW = "label", "idx"  # in all configurations of the data set
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Column names of a file by content."""
+
+    first: str
+    second: str | None = None
+    answer: str | None = None  # None if labels are withheld
+    row: str | None = None  # identifier of a row; None: its index from 0
+    all: tuple[str, ...] | None = None  # the columns of a file without a header
+
+    @property
+    def texts(self) -> list[str]:
+        """Return the text columns."""
+        return [column for column in (self.first, self.second) if column is not None]
+
+    @property
+    def wanted(self) -> list[str]:
+        """Return the required columns."""
+        return [*self.texts, *(column for column in (self.answer, self.row) if column is not None)]
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A task's splits in the data set, and the names of its text columns."""
+
+    splits: Mapping[str, Split]
+    first: str
+    second: str | None = None
+
+    def columns(self, labelled: bool) -> Columns:
+        """Return the columns of a split; rows of an unlabelled test set are identified by their `idx`."""
+        return Columns(self.first, self.second, LABEL if labelled else None, None if labelled else ROW)
+
+
+def configuration(name: str, first: str, second: str | None = None) -> Configuration:
+    """Return a configuration with the usual names of splits."""
+    splits = {"train": "train", "dev": "validation", "test": "test"}
+    return Configuration({part: Split(name, split) for part, split in splits.items()}, first, second)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table by column name."""
+
+    line: int  # from 1
+    cells: dict[str, str]
+
+
+def rows_of(
+    path: Path, name: str, columns: Sequence[str] | None, wanted: Sequence[str], mistakes: Mistakes
+) -> Iterator[Row]:
+    """Yield the rows of a table; `columns` are the names for a file without a header.
+
+    A row with another number of cells than the header is a mistake and is not yielded. Raises DataError, with line
+    and byte, for invalid UTF-8, and if `wanted` columns are missing from the header.
+    """
+    check_signature(path, name, path.suffix)
+    lines = text_lines(path, name)
+    if columns is None:
+        columns = next(lines, (1, ""))[1].split("\t")
+        _refuse_missing(f"{name}:1", columns, wanted, " in the header")
+    for number, text in lines:
+        cells = text.split("\t")
+        if len(cells) != len(columns):
+            mistakes.add(number, f"{len(cells)} cells, expected {len(columns)}: {', '.join(columns)}")
+        else:
+            yield Row(number, dict(zip(columns, cells, strict=True)))
+
+
+def _refuse_missing(place: str, columns: Iterable[str], wanted: Sequence[str], where: str = "") -> None:
+    """Raise DataError if a column is missing, with the first ones that there are."""
+    found = [*columns]
+    missing = [column for column in wanted if column not in found]
+    if missing:
+        existing = ", ".join(map(repr, found[:12]))
+        raise DataError(f"{place}: no column {' and no '.join(map(repr, missing))}{where}; found are {existing}")
+
+
+HIDDEN = -1
+"""Number of a withheld label on the hub."""
+
+
+def rows_of_split(split: LoadedSplit, columns: Columns, hidden: str, mistakes: Mistakes) -> Iterator[Row]:
+    """Yield the rows of a split by number from 1, labels by their names; `hidden` replaces a withheld label.
+
+    A row whose text is not a string is a mistake and is not yielded.
+    """
+    wanted = columns.wanted
+    for number, values in enumerate(zip(*(split.columns[column] for column in wanted), strict=True), 1):
+        row = dict(zip(wanted, values, strict=True))
+        wrong = [column for column in columns.texts if not isinstance(row[column], str)]
+        if wrong:
+            mistakes.add(number, f"{wrong[0]} is {row[wrong[0]]!r:.40}, expected a text")
+            continue
+        for column, names in split.label_names.items():
+            if column in row:
+                row[column] = _name(row[column], names, hidden)
+        yield Row(number, {column: value if isinstance(value, str) else repr(value) for column, value in row.items()})
+
+
+def _name(label: Any, names: Sequence[str], hidden: str) -> str:
+    return names[label] if isinstance(label, int) and 0 <= label < len(names) else hidden
+
 
 ORIGIN = "gluebenchmark.com/tasks"
 PARTS = {"train": "train.tsv", "dev": "dev.tsv", "test": "test.tsv"}
@@ -80,7 +181,7 @@ class GlueTable(ExampleFiles):
         """
         columns = self.configuration.columns(labelled=part not in UNLABELLED)
         mistakes = Mistakes(name)
-        check_columns(split, name, columns.wanted)
+        _refuse_missing(name, split.columns, columns.wanted)
         if columns.answer is not None:
             self._check_names(split, columns.answer, name)
         hidden = min(self.unanswered, default=str(HIDDEN))
@@ -140,8 +241,10 @@ class GlueTable(ExampleFiles):
         names = split.label_names.get(column)
         if names is not None and {self.label_of(each) for each in names} != {*range(len(self.labels))}:
             raise DataError(f"{name}: the labels of {column} are {' and '.join(names)}; expected {self.answers}")
-        if self.value_range is None:
-            check_numbers_have_names(split, column, name, self.answers)
+        unnamed = next((value for value in split.columns[column] if not isinstance(value, str)), None)
+        if self.value_range is None and names is None and unnamed is not None:  # their order is unknown
+            message = f"{name}: {column} holds {unnamed!r:.40}, a number without a name"
+            raise DataError(f"{message}; expected {self.answers}, as text or as a ClassLabel with these names")
 
     def _answer(self, row: Row, columns: Columns, mistakes: Mistakes) -> tuple[int | None, float | None]:
         if columns.answer is None:

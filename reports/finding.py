@@ -5,13 +5,14 @@ from collections.abc import Iterable, Iterator
 from reports.number_format import counted, sentence_of
 from reports.sections import CLAUSES, in_order
 from reports.sections.best_candidate import search_finding
-from reports.sections.failures import failures_clause
+from reports.sections.failures import diverged_clause, failures_clause
 from reports.sections.task_pilot import pretraining_sentence
 from reports.statistics.evidence import Evidence
 from reports.statistics.experiment import experiment_of
 from reports.statistics.objectives import title_of
 from reports.statistics.results import Results
 from steeplechase.configuration.arm import BASELINE, changes_text
+from steeplechase.configuration.final_comparison import components_of
 from steeplechase.configuration.metrics import SCORE
 from steeplechase.ledger.records import NOT_ENDED
 from steeplechase.ledger.snapshot import FinalComparison, Snapshot
@@ -66,9 +67,10 @@ def results_finding(evidence: Evidence, without: str = "") -> tuple[str, ...]:
     total = max(len(results.snapshot.histories), len(results.arms) * results.seeds_in_all)
     ended = sum(history.status not in NOT_ENDED for history in results.snapshot.histories)
     if not results.measured_headlines and not results.below_reference:
-        why = f"; {failed}" if failed else ""
+        why = "".join(f"; {reason}" for reason in (diverged_clause(results), failed) if reason)
+        yet = "" if ended == total > 0 and not failed else " yet"
         ended_how = f"{ended} of {total} trials have ended, and none was measured at the end of its budget"
-        return (f"No result yet: {ended_how}{why}.",)
+        return (f"No result{yet}: {ended_how}{why}.",)
     said = (section for section in in_order(CLAUSES, evidence) if section.name != without)
     clauses = (clause for section in said for clause in section.clauses(evidence))
     statements = tuple(map(sentence_of, filter(None, clauses)))
@@ -86,8 +88,19 @@ def chosen_sentences(snapshot: Snapshot) -> tuple[str, ...]:
     named = "; ".join(f"{name}: {changes_text(changes)}" for name, changes in final.plan.finalists.items())
     chosen = f"Of {counted(candidates, 'candidate')} the search chose{_by(snapshot, final)} {named}."
     if not _has_ablation(final):
-        return (chosen,)
+        return (chosen, *_nothing_ablated(snapshot, final))
     return chosen, f"The arms beside them ablate {final.winner}, the best of them."
+
+
+def _nothing_ablated(snapshot: Snapshot, final: FinalComparison) -> Iterator[str]:
+    """Yield why a search that ablates its winner has no arms for that."""
+    search = experiment_of(snapshot.document).search
+    if search is None or search.ablate_winner is None or not snapshot.over:
+        return
+    if final.winner is None:
+        yield "No finalist finished at all of its seeds, so that there is no winner to ablate."
+    elif len(components_of(final.plan.finalists[final.winner])) < 2:
+        yield f"{final.winner}, the best of them, has one change from the baseline: there is nothing to ablate."
 
 
 def _by(snapshot: Snapshot, final: FinalComparison) -> str:

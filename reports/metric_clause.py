@@ -17,7 +17,9 @@ def metric_clause(results: Results, metric: Metric) -> str:
     means = results.means(metric)
     rivals = {arm: mean for arm, mean in means.items() if arm != BASELINE}
     if BASELINE not in means:
-        return f"on {metric.title} no arm can be compared: the baseline has not been measured"
+        diverged, trials = results.diverged(BASELINE)
+        why = "the baseline diverged" if diverged and diverged == trials else "the baseline has not been measured"
+        return f"on {metric.title} no arm can be compared: {why}"
     if not rivals:
         return f"on {metric.title} only the baseline has been measured"
     best = metric.best(rivals)
@@ -66,6 +68,7 @@ def _verdict(results: Results, metric: Metric, best: str) -> str:
     if difference.low is None:
         seeds = "one seed gives" if difference.n == 1 else f"{difference.n} seeds give"
         nearest = f"best mean: baseline, nearest: {best}" if behind else f"best mean: {best}"
+        nearest = f"{best} has the baseline's mean" if means[BASELINE] == means[best] else nearest
         return f"{seeds} no interval ({nearest}, {delta})"
     which = "the baseline has the best mean, and the nearest arm" if behind else "the arm with the best mean"
     corrected = " after the correction" if difference.excludes_zero else ""

@@ -38,6 +38,12 @@ def _reason(history: TrialHistory) -> str:
     return printable(errors[-1]) if errors and errors[-1] else UNKNOWN_REASON
 
 
+def diverged_clause(results: Results) -> str:
+    """Return the finding's clause on diverged seeds, which are in no mean and no test; empty without one."""
+    by_arm = [f"{arm} ({share} seeds)" for arm, share in _diverged_of(results).items()]
+    return f"diverged, and in no mean: {', '.join(by_arm)}" if by_arm else ""
+
+
 def failures_clause(results: Results) -> str:
     """Return the finding's clause on failed arms with their reasons; empty without one."""
     return "; ".join(f"failed: {', '.join(arms)}: {_short(reason)}" for reason, arms in failures_of(results).items())
@@ -52,16 +58,21 @@ def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
     yield from limit_notes(results.snapshot)
 
 
-def _diverged(results: Results) -> str:
+def _diverged_of(results: Results) -> dict[str, str]:
+    """Return the arms with diverged trials, and how many of their trials diverged: `1 of 3`."""
     counts = {
         arm.name: sum(history.status is TrialStatus.DIVERGED for history in results.trials[arm.name])
         for arm in results.arms
     }
-    by_arm = [f"{arm} {count} of {len(results.trials[arm])}" for arm, count in counts.items() if count]
+    return {arm: f"{count} of {len(results.trials[arm])}" for arm, count in counts.items() if count}
+
+
+def _diverged(results: Results) -> str:
+    by_arm = _diverged_of(results)
     if not by_arm:
         return "no trial"
-    remark = f"; the {BASELINE} is one of them" if counts.get(BASELINE) else ""
-    return f"{', '.join(by_arm)} trials, left out of all means{remark}"
+    remark = f"; the {BASELINE} is one of them" if BASELINE in by_arm else ""
+    return f"{', '.join(f'{arm} {share}' for arm, share in by_arm.items())} trials, left out of all means{remark}"
 
 
 def limit_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
@@ -80,4 +91,8 @@ def _short(reason: str) -> str:
     return cut.rstrip(" .;")
 
 
-SECTION = Section("failures", clauses=lambda evidence: [failures_clause(evidence.results)], conditions=_conditions)
+def _clauses(evidence: Evidence) -> list[str]:
+    return [diverged_clause(evidence.results), failures_clause(evidence.results)]
+
+
+SECTION = Section("failures", clauses=_clauses, conditions=_conditions)

@@ -142,6 +142,41 @@ def test_failed_trials_are_named_with_their_reason_in_finding_and_conditions() -
     assert "Failed" not in dict(build(table2()).footer)
 
 
+SEEDS = (1, 2, 3)
+LOST = [
+    {"wide": (1,)},
+    {"wide": (1, 3), "deep": (2,)},
+    {"baseline": (2,), "wide": (1,)},
+    {"wide": SEEDS},
+    {"baseline": SEEDS},
+    {"baseline": SEEDS, "wide": SEEDS, "deep": SEEDS},
+]
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_every_arm_with_diverged_seeds_is_named_in_the_finding(lost: dict[str, tuple[int, ...]]) -> None:
+    arms = {"baseline": {}, "wide": {"width": 512}, "deep": {"depth": 6}}
+    trials = [
+        Trial(arm, seed).diverged()
+        if seed in lost.get(arm, ())
+        else Trial(arm, seed).pretrained(6.0 - place + seed / 50)
+        for place, arm in enumerate(arms)
+        for seed in SEEDS
+    ]
+    finding = build(snapshot(trials, arms)).finding
+    shares = ", ".join(f"{arm} ({len(lost[arm])} of 3 seeds)" for arm in arms if arm in lost)
+    assert f"iverged, and in no mean: {shares}." in finding
+    assert ("no arm can be compared: the baseline diverged" in finding) == (lost == {"baseline": SEEDS})
+    assert finding.startswith("No result: 9 of 9 trials have ended") == (len(lost) == 3)
+    assert "not been measured" not in finding
+
+
+def test_an_arm_with_the_baselines_mean_is_not_called_the_best() -> None:
+    same = ends({"baseline": (6.0, 6.0, 6.0), "wide": (6.0, 6.0, 6.0)})
+    assert "3 seeds give no interval (wide has the baseline's mean, Δ 0.000" in same
+    assert "best mean" not in same
+
+
 def scored(baseline: float, wide: float, spread: float = 0.5, loss_spread: float = 0.0, **more: Any) -> Report:
     """Return two arms on one task, of which chance is 50, by their mean accuracy over three seeds."""
     trials = [

@@ -44,6 +44,9 @@ def search_finding(results: Results, compared: bool = False) -> tuple[str, ...]:
         which = "the only one to finish is" if len(finished) == 1 else "the best of them is"
         clauses[0] += f"; {which} {_named(best)}, {_to_baseline(results, finished)}"
         clauses[0] += _not_distinguishable(results, finished)
+    diverged, trials = results.diverged(BASELINE)
+    if diverged and ranked:
+        clauses.append(f"in the search the baseline diverged in {diverged} of {counted(trials, 'seed')}")
     clauses.append(results.once(Objectives).without_score if ranked else "")
     if not compared:
         clauses.append(_front(results))
@@ -53,8 +56,10 @@ def search_finding(results: Results, compared: bool = False) -> tuple[str, ...]:
 
 
 def _end_of(results: Results, arm: str) -> str:
-    """Return how a candidate ended: finished if a trial of it has, else open while one is, else the first of ENDS."""
+    """Return how an arm ended: diverged if a seed of it has, else finished if one has, open while one is, as ENDS."""
     statuses = {history.status for history in results.trials[arm]} or {TrialStatus.WAITING}
+    if TrialStatus.DIVERGED in statuses and not statuses & {*NOT_ENDED}:
+        return ENDS[TrialStatus.DIVERGED]
     if TrialStatus.FINISHED not in statuses and statuses & {*NOT_ENDED}:
         return "not over"
     if any(history.stopped_at_end_of_budget for history in results.trials[arm]):

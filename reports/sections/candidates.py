@@ -9,7 +9,7 @@ from reports.grid import Column, shown, words
 from reports.number_format import NOTHING, distinct, short
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
-from reports.statistics.objectives import LOSS_DECIMALS, Objectives, title_of
+from reports.statistics.objectives import LOSS_DECIMALS, Objectives, may_rank, title_of
 from reports.statistics.results import Results
 from reports.statistics.rung_losses import Losses, Reach, losses_of, reach_of, to_baseline
 from reports.statistics.trial_status import status_of
@@ -34,7 +34,7 @@ def candidates_table(results: Results) -> Table:
     by the first objective; the others follow by their last rung. Candidates that a probe stopped are ranked by it.
     Only seeds at which the baseline reached the candidate's rung are used, so that effects of the seed cancel. At a
     rung that the baseline never reached, the reference is the mean of all candidates there, at each of the baseline's
-    seeds. A candidate without such a seed, or without a finite loss, has no rank.
+    seeds. A candidate without such a seed, without a finite loss, or of which a seed diverged, has no rank.
     """
     return Table.of("candidates", _rows(results, results.once(Objectives)))
 
@@ -53,7 +53,7 @@ def _rows(results: Results, objectives: Objectives) -> Iterator[Row]:
         difference = (
             Difference() if reach is None or arm.name == BASELINE else to_baseline(losses, arm.name, reach.tokens)
         )
-        ranked = arm.name != BASELINE and reach is not None
+        ranked = arm.name != BASELINE and reach is not None and may_rank(results, arm.name)
         ranks += ranked
         yield {
             "rank": ranks if ranked else None,
@@ -80,7 +80,7 @@ def _in_order(results: Results, objectives: Objectives, reached: Mapping[str, Re
             return 0, 0, ()
         if not objectives.loss_alone and arm.name in objectives.values:
             return 1 if arm.name in objectives.front else 2, 0, objectives.signed(arm.name)
-        if reach is None:
+        if reach is None or not may_rank(results, arm.name):
             return 4, 0, ()
         value = (
             number(_stop(results, arm.name)["value"])
@@ -121,7 +121,7 @@ def candidates_notes(results: Results) -> Iterator[str]:
     if objectives.loss_alone:
         yield "Rank: by the last rung reached, then by Δ to the baseline there, paired by seed."
     else:
-        front = " on the Pareto front, then the other" if objectives.front else ""
+        front = " candidates on the Pareto front, then the other" if objectives.front else ""
         at_rung = "the score of the probe" if _probed(results) else "Δ of the loss"
         yield (
             f"Rank: the{front} candidates with all objectives, by {title_of(objectives.names[0])}, then the "
@@ -136,6 +136,8 @@ def candidates_notes(results: Results) -> Iterator[str]:
         "Only seeds at which the baseline reached that rung are used, so that effects of the seed cancel. Hurdles do "
         "not stop the baseline, which has no rank."
     )
+    if not all(may_rank(results, arm.name) for arm in results.arms):
+        yield "A candidate of which a seed diverged has no rank."
     losses = results.once(_losses)
     rows = ((arm.name, reach_of(losses, arm.name)) for arm in results.arms)
     beyond = [

@@ -16,7 +16,7 @@ from reports.section import Content, Section
 from reports.statistics.arm_costs import COST_TITLES, COSTS, costs_of, price_of
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric, in_place_of_score
-from reports.statistics.objectives import adjusted_mean
+from reports.statistics.objectives import adjusted_mean, may_rank
 from reports.statistics.results import Results
 from reports.table import Row, Table, number
 from steeplechase.analysis.pareto_front import front
@@ -69,7 +69,8 @@ def search_pareto_of(results: Results) -> Pareto | None:
     if metric.name in results.below_reference or (metric.name == SCORE and metric not in results.metrics):
         return None
     by_arm = {name: by_metric.get(metric.name, {}) for name, by_metric in results.values.items()}
-    measured = [(arm, mean) for arm in results.arms if (mean := adjusted_mean(by_arm, arm.name)) is not None]
+    ranked = [arm for arm in results.arms if may_rank(results, arm.name)]
+    measured = [(arm, mean) for arm in ranked if (mean := adjusted_mean(by_arm, arm.name)) is not None]
     if len(measured) < 2:
         return None
     trade_offs = []

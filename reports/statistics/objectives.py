@@ -73,12 +73,15 @@ class Objectives:
 
     @cached_property
     def values(self) -> Mapping[str, tuple[float, ...]]:
-        """Every objective of the arms that have all of them, as measured, at the seeds of the baseline."""
+        """Every objective of the arms that have all of them, as measured, at the seeds of the baseline.
+
+        A candidate of which a seed diverged has none.
+        """
         measured = {name: self._measured(name) for name in self.names if name in (HELD_OUT_LOSS, SCORE)}
         found = {}
         for arm in self.results.arms:
             means = {name: adjusted_mean(by_arm, arm.name) for name, by_arm in measured.items()}
-            if all(mean is not None for mean in means.values()):
+            if may_rank(self.results, arm.name) and all(mean is not None for mean in means.values()):
                 prices = {name: price_of(self.results, arm, name) for name in self.names if name not in means}
                 found[arm.name] = tuple(float({**means, **prices}[name] or 0.0) for name in self.names)
         return found
@@ -114,6 +117,14 @@ class Objectives:
             seeds = set.intersection(*map(set, by_task)) if by_task else set()
             found[arm.name] = {seed: fmean(values[seed] for values in by_task) for seed in sorted(seeds)}
         return found
+
+
+def may_rank(results: Results, arm: str) -> bool:
+    """Return whether an arm is compared with candidates: the baseline, or a candidate of which no seed diverged.
+
+    The mean of a candidate's other seeds would be one of the seeds that did not diverge.
+    """
+    return arm == BASELINE or not results.diverged(arm)[0]
 
 
 def title_of(name: str) -> str:

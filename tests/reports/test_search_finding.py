@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pytest
+
 from reports.report import build
 from steeplechase.configuration.arm import changes_text
 from steeplechase.ledger.snapshot import Snapshot
@@ -94,3 +96,31 @@ def test_a_record_with_every_default_says_that_the_space_is_exhausted() -> None:
         "Of 3 candidates none finished (3 diverged); the baseline alone has a result. "
         "The space has 3 points beside the baseline: 3 of 5 candidates."
     )
+
+
+@pytest.mark.parametrize("objectives", [["held_out_loss"], ["held_out_loss", "parameters"]])
+@pytest.mark.parametrize("lost", [(1,), (2,), (1, 2)])
+def test_a_candidate_of_which_a_seed_diverged_is_never_the_best(lost: tuple[int, ...], objectives: list[str]) -> None:
+    losses = {"baseline": 6.0, "c001": 2.0, "c002": 6.1, "c003": 6.2}
+    trials = [
+        Trial(arm, seed).diverged()
+        if arm == "c001" and seed in lost
+        else Trial(arm, seed).pretrained(loss + seed / 50)
+        for arm, loss in losses.items()
+        for seed in (1, 2)
+    ]
+    resolved = document(seeds=(1, 2), design=search_design(objectives=objectives))
+    report = build(snapshot(trials, ARMS, resolved=resolved, experiment="search"))
+    assert report.finding.startswith("Of 3 candidates 2 finished (1 diverged); the best of them is c002")
+    (found,) = (each for each in report.tables if each.name == "candidates")
+    assert [(row["arm"], row["rank"]) for row in found.rows] == [
+        *(("baseline", None), ("c002", 1), ("c003", 2), ("c001", None)),
+    ]
+    for each in report.tables:
+        assert each.name != "pareto" or "c001" not in {row["arm"] for row in each.rows}
+
+
+def test_a_baseline_that_diverged_in_a_search_is_named() -> None:
+    trials = [Trial("baseline", 1).diverged(), *(Trial(arm, 1).pretrained(6.1) for arm in ("c001", "c002", "c003"))]
+    report = build(replace(searched({}, seeds=(1,)), histories=tuple(trial.history() for trial in trials)))
+    assert "In the search the baseline diverged in 1 of 1 seed." in report.finding

@@ -10,6 +10,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import final_settings, most_ablation_arms
 from steeplechase.configuration.metrics import SCORE, objectives_in_effect
 from steeplechase.configuration.seeds import first_seeds
+from steeplechase.configuration.validation.search import asked_candidates, possible_points
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.paths import ResultPaths
 
@@ -47,14 +48,29 @@ def standings_in(experiment: Experiment, places: ResultPaths) -> "Mapping[str, T
     return {task: standing for task, standing in found.items() if standing.known}
 
 
+def most_finalists(experiment: Experiment) -> int:
+    """Return the largest number of finalists: those that are asked for, or the candidates where there are fewer."""
+    search = experiment.search
+    if search is None or search.finalists is None:
+        return 0
+    asked, points = asked_candidates(experiment, search), possible_points(experiment, search)
+    listed = len(experiment.arm_table.arms) - 1
+    return min(search.finalists.count, listed + (asked if points is None else min(asked, points)))
+
+
 def final_notes(experiment: Experiment) -> Iterator[str]:
     """Yield which trainings follow a search."""
     search = experiment.search
     if search is None or search.finalists is None:
         return
-    count, ablated, seeds = search.finalists.count, most_ablation_arms(search), search.finalists.seeds
-    arms = f"{count} finalist{'s' if count > 1 else ''} and the baseline"
-    arms += f", then at most {ablated} arms that ablate the winner ({search.ablate_winner})" if ablated else ""
+    count, ablated, seeds = most_finalists(experiment), most_ablation_arms(search), search.finalists.seeds
+    asked = search.finalists.count
+    fewer = f" (of {asked} asked for; there can be no more candidates)" if count < asked else ""
+    arms = f"{count} finalist{'s' if count > 1 else ''}{fewer} and the baseline"
+    if ablated:
+        arms += f", then at most {ablated} arms that ablate the winner ({search.ablate_winner})"
+    elif search.ablate_winner is not None:
+        arms += ", with nothing to ablate since one axis varies"
     trainings = (count + 1 + ablated) * seeds
     yield f"then {arms}, at {seeds} seeds that it has not used: {trainings} full trainings at most"
 
@@ -86,4 +102,4 @@ def final_stages(experiment: Experiment, shared: SharedStages) -> Iterator[Stage
     settings, first = final_settings(experiment), max(first_seeds(experiment.pretraining.seeds)) + 1
     for seed in range(first, first + search.finalists.seeds):
         stages = [*shared.of_trial(settings, experiment.baseline, seed).values()]
-        yield from stages * (search.finalists.count + 1 + most_ablation_arms(search))
+        yield from stages * (most_finalists(experiment) + 1 + most_ablation_arms(search))

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
-from runners.plan_notes import reference_notes, standings_in
+import pytest
+
+from runners.plan_notes import final_notes, reference_notes, standings_in
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.task_references import TaskReferences
 from steeplechase.ledger.task_standing import standing_of
-from tests.factories.simulated_training import experiment
+from tests.factories.simulated_training import SEARCH, experiment, search
 
 TASKS = ("docs_pair", "docs_acceptability", "docs_minimal_pairs")
 VALUES = [[61.0, 60.0], [62.0, 61.5]]
@@ -26,3 +28,20 @@ def test_a_task_below_a_reference_by_the_results_so_far_is_announced_and_one_abo
     )
     assert unknown.startswith("docs_minimal_pairs: a verdict rests on a task only where")
     assert standings_in(course, ResultPaths.of(tmp_path / "results" / "none")) == {}
+
+
+@pytest.mark.parametrize(("count", "most"), [(1, 1), (2, 2), (3, 3), (9, 3)])
+def test_a_plan_counts_no_more_finalists_than_candidates(tmp_path: Path, count: int, most: int) -> None:
+    design = {**SEARCH, "max_candidates": 4, "cohort": 2, "finalists": {"count": count, "seeds": 2}}
+    course = search(tmp_path, design=design)
+    (line,) = final_notes(course)
+    assert line.startswith(f"then {most} finalist")
+    assert line.endswith(f"{(most + 1) * 2} full trainings at most")
+    assert (f"(of {count} asked for; there can be no more candidates)" in line) == (most < count)
+
+
+def test_a_plan_says_that_one_axis_leaves_nothing_to_ablate(tmp_path: Path) -> None:
+    final = {"finalists": {"count": 1, "seeds": 2}, "ablate_winner": "leave_one_out"}
+    for space, nothing in (({"heads": [2, 4]}, True), (SEARCH["space"], False)):
+        (line,) = final_notes(search(tmp_path, design={**SEARCH, "space": space, **final}))
+        assert ("nothing to ablate" in line, "arms that ablate the winner" in line) == (nothing, not nothing)

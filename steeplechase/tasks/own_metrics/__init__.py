@@ -6,10 +6,10 @@ tagged words both arguments have one list per sentence.
 """
 
 import inspect
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from numbers import Real
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
@@ -21,6 +21,8 @@ Function = Callable[..., float | Mapping[str, float]]
 FORM = re.compile(r"(?P<file>[a-z_][a-z0-9_]*):(?P<function>[a-z_][a-z0-9_]*)")
 NAMED = re.compile(r"[A-Za-z0-9._-]+")
 """Names of metrics that a table and a file can have."""
+LARGEST = 1e100
+"""Size of a number, whose square a float can hold."""
 
 
 def _formed(reference: str) -> str:
@@ -73,9 +75,29 @@ def own_numbers(reference: str, function: Function, *arguments: Any) -> dict[str
     by_name = (
         {f"{name}.{part}": value for part, value in found.items()} if isinstance(found, Mapping) else {name: found}
     )
+    numbers: dict[str, float] = {}
     for metric, value in by_name.items():
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not number or not NAMED.fullmatch(metric):
-            needed = "a finite number, or such numbers by name, is needed"
-            raise DataError(f"{reference}: it returned {value!r:.80} for {metric!r:.80}; {needed}")
-    return {metric: float(value) for metric, value in by_name.items()}
+        number = _number(value)
+        if number is None or not NAMED.fullmatch(metric):
+            needed = f"a finite number up to {LARGEST:g}, or such numbers by name, is needed"
+            raise DataError(f"{reference}: it returned {_shown(value)} for {metric!r:.80}; {needed}")
+        numbers[metric] = number
+    return numbers
+
+
+def _number(value: object) -> float | None:
+    """Return a number of Python or numpy as a float; None for what is none, or too large to have a variance."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if abs(number) <= LARGEST else None
+
+
+def _shown(value: object) -> str:
+    try:
+        return f"{value!r:.80}"
+    except ValueError:  # an integer of thousands of digits
+        return "an integer of thousands of digits"

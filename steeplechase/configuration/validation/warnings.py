@@ -23,6 +23,7 @@ def warnings_of(
     memory = [line for device, size in memories.items() if size for line in memory_warnings(experiment, device, size)]
     return (
         *_objective(experiment),
+        *_nothing_compared(experiment),
         *_warm_up(experiment),
         *_evaluations(experiment),
         *finishing_warnings(experiment),
@@ -38,6 +39,12 @@ def _objective(experiment: Experiment) -> Iterator[str]:
             "nothing within a few million tokens (docs/laptop_scale.md). Write objective: masked_language_model, or "
             "objective: replaced_token_detection to keep it"
         )
+
+
+def _nothing_compared(experiment: Experiment) -> Iterator[str]:
+    declared = experiment.designs and experiment.search is None and experiment.tune is None
+    if declared and len(experiment.arms) == 1:
+        yield "design: every arm of it is the baseline itself, so that nothing is compared. Name other values"
 
 
 def _warm_up(experiment: Experiment) -> Iterator[str]:

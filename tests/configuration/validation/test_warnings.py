@@ -42,6 +42,18 @@ def test_a_warm_up_as_long_as_training_is_warned_of(tmp_path: Path, kind: str, w
     assert line.endswith("such as 1024")
 
 
+@pytest.mark.parametrize(("values", "compared"), [("[64]", False), ("[64, 128]", True), ("[128]", True)])
+def test_a_design_of_the_baseline_alone_is_warned_of(tmp_path: Path, values: str, compared: bool) -> None:
+    (tmp_path / "g.yaml").write_text(
+        TEXT.format(objective="objective: masked_language_model", kind="linear", warmup=1024, evaluations=8).replace(
+            "{ kind: list, arms: { fast: { recipe.schedule.warmup_tokens: 512 } } }",
+            f"{{ kind: one_factor, vary: {{ width: {values} }} }}",
+        )
+    )
+    lines = warnings_of(load_experiment(tmp_path / "g.yaml", None))
+    assert ["nothing is compared" in line for line in lines] == ([] if compared else [True])
+
+
 def test_more_evaluations_than_updates_are_warned_of(tmp_path: Path) -> None:
     (line,) = warned(tmp_path, evaluations=21)
     assert "pretraining.evaluations is 21" in line

@@ -111,7 +111,7 @@ def did_you_mean(word: str, known: Iterable[str], before: str = " ", written: Ca
 def not_one_of(name: str, what: str, known: Iterable[str]) -> str:
     """Return the message about an unknown name, with the known names and the most similar one."""
     names = list(known)
-    return f"{name!r} is not {what}; allowed: {', '.join(names)}{did_you_mean(name, names, '. ', str)}"
+    return f"{name!r} is not {what}; allowed: {', '.join(names) or 'none'}{did_you_mean(name, names, '. ', str)}"
 
 
 def install_extra(extra: str) -> str:

@@ -273,9 +273,8 @@ def _unknown_key(model: type[BaseModel], resolved: ResolvedLocation, key: str) -
         hint += f" It belongs to the kind {', '.join(others)}."
     elif key != VARIANT_KEY:
         places = allowed_locations(model, key)[:LOCATIONS_SHOWN_AT_MOST]
-        hint += (
-            f" It belongs under {', '.join(location or 'the top level' for location in places)}." if places else ""
-        )
+        if places:  # a key of this very name, before one that is merely similar
+            hint = f" It belongs under {', '.join(location or 'the top level' for location in places)}."
     return (
         f"{shown_key} is not a key here.{hint}"
         if hint

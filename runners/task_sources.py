@@ -1,7 +1,8 @@
 """Where a stage reads a task: its declaration in the experiment, resolved, and its files."""
 
+import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from steeplechase.configuration.fine_tuning import FineTuning
@@ -127,6 +128,7 @@ def _warnings(table: ResolvedTable) -> Iterator[str]:
     if alike := _alike(table.format.all_labels):
         shown = "; ".join(", ".join(ascii(label) for label in labels) for labels in alike)
         yield f"labels that differ in case or Unicode form alone are different labels: {shown}"
+    yield from _never_taught(table)
     labels = table.labels.get("train", {})
     for label in labels if table.format.columns.predicted == "label" else ():
         if label.lower() in NO_LABEL and set(labels) != {"-1", "1"}:
@@ -139,6 +141,25 @@ def _warnings(table: ResolvedTable) -> Iterator[str]:
     yield from _without_value(table)
     if table.answers_absent or table.answers_moved:
         yield answers_warning(table.answers, table.answers_absent, table.answers_moved)
+
+
+def _never_taught(table: ResolvedTable) -> Iterator[str]:
+    """Yield how many examples of a part have a label that no train example has, so that no model can learn it."""
+    taught = table.labels.get("train", {})
+    for part, counts in table.labels.items() if not table.format.columns.options else ():
+        if absent := {label: count for label, count in counts.items() if label not in taught}:
+            shown = ", ".join(ascii(label) for label in [*absent][:SHOWN_LABELS])
+            more = f" and {len(absent) - SHOWN_LABELS} more" if len(absent) > SHOWN_LABELS else ""
+            what = "words" if table.format.columns.predicted == "tags" else "examples"
+            share = f"{sum(absent.values())} of {sum(counts.values())} {part} {what}"
+            yield f"{share} have a label that no train example has: {shown}{more}{_as_values(taught)}"
+
+
+def _as_values(labels: Iterable[str]) -> str:
+    """Return the advice to predict a number where every label is one and one is not whole; empty elsewhere."""
+    numbers = all(re.fullmatch(r"[-+]?\d+(\.\d+)?", label) for label in labels)
+    rest = ". To predict numbers, name the column under columns.value"
+    return rest if numbers and any("." in label for label in labels) else ""
 
 
 def answers_warning(answers: int, absent: int, moved: int) -> str:

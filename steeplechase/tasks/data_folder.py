@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from steeplechase.foundation.atomic_files import sha256_of
-from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.errors import DataError, did_you_mean
 from steeplechase.foundation.schema import JsonValue, Schema
 
 VARIABLE = "STEEPLECHASE_DATA"
@@ -46,6 +46,14 @@ def resolved(path: str) -> Path:
         return Path(rest).expanduser() if start is None else start / rest
     except RuntimeError:  # `~name` of no user
         return Path(rest)
+
+
+def similar_name(path: Path) -> str:
+    """Return the end of a message about a missing path: what its folder has under a similar name, else nothing."""
+    try:
+        return did_you_mean(path.name, sorted(os.listdir(path.parent)), ". ", lambda name: str(path.with_name(name)))  # noqa: PTH208
+    except OSError:
+        return ""
 
 
 def missing(*lines: str) -> DataError:
@@ -103,5 +111,5 @@ class DeclaredFile(Schema):
         """Return the file. Raises DataError, which says what is wanted, if there is none."""
         found = resolved(self.path)
         if not found.is_file():
-            raise missing(f"{found}: no such file; {self.wanted}")
+            raise missing(f"{found}: no such file; {self.wanted}{similar_name(found)}")
         return found

@@ -17,7 +17,7 @@ from pydantic import Field
 from steeplechase.foundation.atomic_files import read_bounded
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue, Schema
-from steeplechase.tasks.data_folder import missing, resolved
+from steeplechase.tasks.data_folder import missing, resolved, similar_name
 
 LARGEST_TEXT_BYTES = 2**32  # WikiText-103 has half a billion
 READING_VERSION = 2  # incremented when the same file gives other documents or counts
@@ -67,7 +67,7 @@ class LanguageModelText(Schema):
         try:
             return read_bounded(path, LARGEST_TEXT_BYTES)
         except FileNotFoundError:
-            raise missing(f"{path}: no such file") from None
+            raise missing(f"{path}: no such file{similar_name(path)}") from None
         except OSError as failure:
             raise DataError(f"{path}: {failure.strerror or failure}") from failure
 

@@ -4,6 +4,7 @@ import codecs
 import gzip
 import json
 import lzma
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,8 @@ DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 PACKED = (".gz", ".xz")
 BOMB = "a decompression bomb?"
 NO_MEMORY = "needs more memory than this process may have"
+ARRAY = re.compile(r"\s*\[\s*(\{|$)")
+"""First line of a JSON array of objects, whether these begin in it or below."""
 
 _SIGNATURES = {
     b"\x1f\x8b": ".gz",
@@ -112,6 +115,12 @@ def json_of_line(line: str) -> object:
         code = ord(half.object[half.start])
         raise ValueError(f"\\u{code:04x} is half of a surrogate pair and no character") from None
     return value
+
+
+def refuse_array(name: str, number: int, line: str) -> None:
+    """Raise DataError where a file of JSON lines begins with an array, as a file that is one JSON document does."""
+    if number == 1 and ARRAY.match(line):
+        raise DataError(f"{name}:1: a JSON array, expected one object a line, as jq -c '.[]' FILE writes them")
 
 
 def unpacked(file: BinaryIO, suffix: str) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:

@@ -17,10 +17,10 @@ from steeplechase.foundation.errors import DataError, closest, first_lines
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.corpora.assembly import MINIMUM_CHARACTERS
 from steeplechase.tasks.corpora.document import Document
-from steeplechase.tasks.corpora.file_lines import CHUNK_BYTES, check_signature, json_of_line, text_lines
+from steeplechase.tasks.corpora.file_lines import CHUNK_BYTES, check_signature, json_of_line, refuse_array, text_lines
 from steeplechase.tasks.corpora.option import CorpusOption
 from steeplechase.tasks.corpora.parquet import parquet_columns, parquet_rows
-from steeplechase.tasks.data_folder import missing, resolved
+from steeplechase.tasks.data_folder import missing, resolved, similar_name
 from steeplechase.tasks.progress import Progress, place
 
 DOCUMENT_CHARACTERS = 1000  # a plain text is cut at the first blank line after this many characters
@@ -65,6 +65,7 @@ def _json_lines(path: Path, name: str) -> Iterator[Document]:
     for number, line in text_lines(path, name):
         if not line.strip():
             continue
+        refuse_array(name, number, line)
         try:
             row = json_of_line(line)
         except ValueError as wrong:
@@ -163,7 +164,7 @@ class TextFilesCorpus(CorpusOption):
         if "://" in self.path:
             return
         if not (root := resolved(self.path)).exists():
-            raise missing(f"{root}: no such file or folder; {WANTED}")
+            raise missing(f"{root}: no such file or folder; {WANTED}{similar_name(root)}")
         size = _bytes_of(self._files().values())
         if size is not None and size < FEWEST_CHARACTERS:
             raise DataError(
@@ -185,7 +186,7 @@ class TextFilesCorpus(CorpusOption):
         try:
             mode = root.stat().st_mode
         except FileNotFoundError:
-            raise missing(f"{root}: no such file or folder; {WANTED}") from None
+            raise missing(f"{root}: no such file or folder; {WANTED}{similar_name(root)}") from None
         except OSError as failure:
             raise DataError(f"{root}: {failure.strerror}") from failure
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):

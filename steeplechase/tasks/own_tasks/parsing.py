@@ -166,13 +166,16 @@ class _Parser:
         value = row.values[column]
         if isinstance(value, bool):
             return str(value).lower()
-        if not isinstance(value, str | int):
-            self._wrong(row, column, f"{_shown(value)}, expected a text or a whole number")
+        if value is not None and not isinstance(value, str | int):
+            rest = (
+                "; a number to be predicted is named by columns.value" if isinstance(value, float | Decimal) else ""
+            )
+            self._wrong(row, column, f"{_shown(value)}, expected a text or a whole number{rest}")
             return ""
-        text = str(value).strip()
+        text = "" if value is None else str(value).strip()
         if not text:
             rest = '; unlabelled: [""] leaves such rows out' if column == self._columns.label else ""
-            self._wrong(row, column, f"empty{rest}")
+            self._wrong(row, column, f"{'null' if value is None else 'empty'}{rest}")
         return text
 
     def _number(self, row: TableRow, column: Column) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steeplechase.foundation.errors import DataError, did_you_mean
-from steeplechase.tasks.corpora.file_lines import check_signature, json_of_line, text_lines
+from steeplechase.tasks.corpora.file_lines import check_signature, json_of_line, refuse_array, text_lines
 from steeplechase.tasks.corpora.parquet import parquet_columns, parquet_rows
 from steeplechase.tasks.labelled.conll import conll_sentences
 from steeplechase.tasks.labelled.delimited import delimited_rows, header_mistakes
@@ -107,6 +107,7 @@ def _json_rows(path: Path, name: str, wanted: Sequence[str], mistakes: Mistakes)
     for number, line in text_lines(path, name):
         if not line.strip():
             continue
+        refuse_array(name, number, line)
         try:
             values = json_of_line(line)
         except ValueError as wrong:

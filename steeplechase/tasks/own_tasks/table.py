@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import DataError, Violation, did_you_mean, listed_twice
 from steeplechase.foundation.schema import JsonValue, Schema, Share
-from steeplechase.tasks.data_folder import resolved
+from steeplechase.tasks.data_folder import resolved, similar_name
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles, Version
 from steeplechase.tasks.own_tasks.columns import DEFAULTS, METRICS, Column, TableColumns, TableLayout
 from steeplechase.tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file, unknown_labels
@@ -143,7 +143,7 @@ class TableFiles(Schema):
         named = {"train": self.train, "dev": self.dev or self.train, "test": self.test}
         found = {part: resolved(path) for part, path in named.items() if path is not None}
         absent = [
-            f"{files.origin}.{part}: {path}: no such file"
+            f"{files.origin}.{part}: {path}: no such file{similar_name(path)}"
             for part, path in found.items()
             if not path.is_file() and (part != "dev" or self.dev)
         ]

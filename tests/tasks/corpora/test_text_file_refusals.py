@@ -15,6 +15,7 @@ import pytest
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.text_files import TextFilesCorpus
+from steeplechase.tasks.data_folder import similar_name
 from steeplechase.tasks.progress import silent
 from tests.factories.paths import ROOT
 
@@ -48,6 +49,7 @@ FILES: list[tuple[str, bytes, str]] = [
     ("a.jsonl", b'{"text": "x"}\n{"words": "y"}\n', r'a\.jsonl:2: needs an object with a text under "text"'),
     ("a.jsonl", b'{"content": "x", "id": 1}\n', r'a text under "text"; fields found: content, id'),
     ("a.jsonl", b'{"text": "x"}\n{"text": "\\ud83d"}\n', r"a\.jsonl:2: not JSON: \\ud83d is half of a surrogate"),
+    ("a.jsonl", b'[\n {"text": "x"},\n {"text": "y"}\n]\n', r"a\.jsonl:1: a JSON array, expected one object a line"),
     ("a.jsonl", b"[" * 100_000 + b"\n", r"a\.jsonl:1: not JSON: nested too deeply"),
 ]
 
@@ -157,3 +159,12 @@ def test_all_files_that_are_not_read_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(DataError) as refusal:
         read(tmp_path)
     assert [line.partition(":")[0] for line in refusal.value.lines] == ["b.pdf", "c.TXT", "d.txt", "notes"]
+
+
+def test_a_missing_path_suggests_what_its_folder_has(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").touch()
+    (tmp_path / "text.txt").touch()
+    with pytest.raises(DataError, match=rf"\. Did you mean {tmp_path}/text\.txt\?"):
+        TextFilesCorpus(path=str(tmp_path / "txet.txt")).check_exists()
+    assert similar_name(tmp_path / "trian.csv") == f". Did you mean {tmp_path}/train.csv?"
+    assert similar_name(tmp_path / "other") == similar_name(tmp_path / "absent" / "train.csv") == ""

@@ -248,3 +248,35 @@ def test_a_dev_set_of_one_label_has_metrics_without_a_value(tmp_path: Path) -> N
     own = tuning.own_tasks["r"].model_copy(update={"dev": str(tmp_path / "dev.csv")})
     warned = " ".join(table_warnings(FineTuning(own_tasks={"r": own}, tasks=("r",))))
     assert "r: no value of matthews on dev: all 2 examples have the label 'x'" in warned
+
+
+@pytest.mark.parametrize(
+    ("train", "dev", "labels", "said"),
+    [
+        (
+            "a,x\nb,y\n",
+            "c,z\nd,x\n",
+            ["x", "y", "z"],
+            "1 of 2 dev examples have a label that no train example has: 'z'",
+        ),
+        (
+            "a,0.5\nb,1.25\n",
+            "c,2.5\nd,3.0\n",
+            ["0.5", "1.25", "2.5", "3.0"],
+            "2 of 2 dev examples have a label that no train example has: '2.5', '3.0'. To predict numbers, name the",
+        ),
+        ("a,x\nb,y\n", "c,y\nd,x\n", ["x", "y", "z"], ""),
+        ("a,1\nb,2\n", "c,3\n", ["1", "2", "3"], "1 of 1 dev examples have a label that no train example has: '3'"),
+    ],
+)
+def test_labels_that_no_train_example_has_are_told(
+    train: str, dev: str, labels: list[str], said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "dev.csv").write_text(dev)
+    tuning = tuning_of(tmp_path, "r.csv", train, columns={"text": 1, "label": 2}, labels=labels)
+    own = tuning.own_tasks["r"].model_copy(update={"dev": str(tmp_path / "dev.csv"), "dev_share": None})
+    lines = [*table_warnings(FineTuning(own_tasks={"r": own}, tasks=("r",)))]
+    told = [line.removeprefix("fine_tuning.own_tasks.r: ") for line in lines if "no train example" in line]
+    assert len(told) == bool(said)
+    assert all(line.startswith(said) for line in told)
+    assert ("To predict numbers" in " ".join(told)) == ("." in train)

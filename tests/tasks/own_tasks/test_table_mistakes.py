@@ -16,6 +16,7 @@ from steeplechase.tasks.own_tasks.columns import TableColumns
 from steeplechase.tasks.own_tasks.resolution import resolve
 from steeplechase.tasks.own_tasks.table import TableTask
 
+AS_VALUE = "; a number to be predicted is named by columns.value"
 LABELLED = {"text": "review", "label": "stars"}
 GOOD = "review,stars\ngood,yes\nbad,no\n"
 
@@ -205,8 +206,22 @@ def test_a_line_that_is_no_object_or_lacks_a_field_is_named(tmp_path: Path) -> N
         "train.jsonl:4: not a JSON object",
         "train.jsonl:5: no field 'stars'. Did you mean 'star'?",
         "train.jsonl:6: review: 3, expected a text",
-        "train.jsonl:6: stars: 1.5, expected a text or a whole number",
+        f"train.jsonl:6: stars: 1.5, expected a text or a whole number{AS_VALUE}",
     ]
+
+
+@pytest.mark.parametrize("value", ["null", '""', '" "'])
+def test_a_row_without_a_label_says_how_to_leave_it_out(value: str, tmp_path: Path) -> None:
+    text = f'{{"review": "good", "stars": "yes"}}\n{{"review": "bad", "stars": {value}}}\n'
+    (line,) = refused(tmp_path, text, suffix="jsonl")
+    assert line.startswith("train.jsonl:2: stars: ")
+    assert line.endswith('; unlabelled: [""] leaves such rows out')
+
+
+def test_a_file_that_is_one_json_array_is_one_mistake(tmp_path: Path) -> None:
+    text = json.dumps([{"review": "good", "stars": "yes"}, {"review": "bad", "stars": "no"}], indent=1)
+    (line,) = refused(tmp_path, text, suffix="jsonl")
+    assert line == "train.jsonl:1: a JSON array, expected one object a line, as jq -c '.[]' FILE writes them"
 
 
 def test_the_columns_of_a_parquet_file_are_checked(tmp_path: Path) -> None:
@@ -218,7 +233,7 @@ def test_the_columns_of_a_parquet_file_are_checked(tmp_path: Path) -> None:
     )
     lines = refused(tmp_path, (tmp_path / "made.parquet").read_bytes(), suffix="parquet")
     assert lines == [
-        "train.parquet:1: stars: None, expected a text or a whole number",
+        'train.parquet:1: stars: null; unlabelled: [""] leaves such rows out',
         "train.parquet:2: review: None, expected a text",
     ]
 

@@ -129,6 +129,14 @@ def _own_recipes(own: Results | None) -> Iterable[str]:
     """Return the finding at own recipes; empty before the selection."""
     if own is None or own.snapshot.tuning is None:
         return ()
-    if all(choice.point == 0 for choice in own.snapshot.tuning.choices):
-        return ("For every arm tuning selected the shared recipe.",)
-    return _after("With every arm at its own recipe", results_finding(Evidence(own), without="isolated"))
+    choices = own.snapshot.tuning.choices
+    lost = [choice.arm for choice in choices if all(value is None for value in choice.values)]
+    said = [f"In tuning a seed of every point diverged, so that the shared recipe stays: {', '.join(lost)}."] * bool(
+        lost
+    )
+    if any(choice.point for choice in choices):
+        at_own = _after("With every arm at its own recipe", results_finding(Evidence(own), without="isolated"))
+        return (*said, *at_own)
+    if len(lost) < len(choices):
+        said.append(f"For every {'other ' if lost else ''}arm tuning selected the shared recipe.")
+    return said

@@ -1,5 +1,6 @@
 """The finding: a computed sentence, null results included."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from reports.formats import format_names, render
 from reports.grid import Cell
 from reports.report import Report, build
-from tests.factories.reports import Trial, document, empty, search, snapshot, table2, troubled
+from tests.factories.reports import Trial, document, empty, search, snapshot, table2, troubled, tuned
 
 
 def ends(losses: dict[str, tuple[float, ...]], **more: Any) -> str:
@@ -175,6 +176,33 @@ def test_an_arm_with_the_baselines_mean_is_not_called_the_best() -> None:
     same = ends({"baseline": (6.0, 6.0, 6.0), "wide": (6.0, 6.0, 6.0)})
     assert "3 seeds give no interval (wide has the baseline's mean, Δ 0.000" in same
     assert "best mean" not in same
+
+
+SELECTED = "tuning selected the shared recipe"
+
+
+@pytest.mark.parametrize(
+    ("lost", "selected"),
+    [
+        ((), f"For every arm {SELECTED}."),
+        (("narrow",), f"For every other arm {SELECTED}."),
+        (("baseline", "narrow", "dynamic"), ""),
+    ],
+)
+def test_a_recipe_that_no_point_of_tuning_gave_was_not_selected(lost: tuple[str, ...], selected: str) -> None:
+    found = tuned()
+    assert found.tuning is not None
+    choices = tuple(
+        replace(choice, point=0, own=choice.arm, values=(None,) * 3 if choice.arm in lost else (6.0, 6.1, None))
+        for choice in found.tuning.choices
+    )
+    shared = tuple(row for row in found.arms if row.tuned_from is None)
+    finding = build(replace(found, arms=shared, tuning=replace(found.tuning, choices=choices))).finding
+    assert (SELECTED in finding) == bool(selected)
+    assert selected in finding
+    assert (
+        f"In tuning a seed of every point diverged, so that the shared recipe stays: {', '.join(lost)}." in finding
+    ) == (bool(lost))
 
 
 def scored(baseline: float, wide: float, spread: float = 0.5, loss_spread: float = 0.0, **more: Any) -> Report:

@@ -31,7 +31,7 @@ from search_space.sublayer.own_convolution import window_mistake
 from search_space.sublayer.sublayer import LARGEST_SIZE, InvalidSetting, Size, StackSizes, Window
 from search_space.visibility import Visibility
 from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Count
+from steeplechase.foundation.schema import Count, PositiveNumber
 
 ONE_SIZE = {"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE}
 PerLayer = Annotated[
@@ -76,6 +76,10 @@ class Architecture(ArchitectureByKind):
     arXiv 1911.02150), others grouped (Ainslie et al. 2023, 2305.13245). After the bottleneck. None: one per head."""
     query_key_norm: bool = False
     """Whether queries and keys are normalised, head by head, before their product (Henry et al. 2020, 2010.04245)."""
+    attention_score_cap: PositiveNumber | None = Field(default=None, examples=[50.0])
+    """The soft cap c of the scores x of self-attention, c · tanh(x / c), positions included, before hidden keys are
+    left out (Gemma 2, arXiv 2408.00118, section 2: 50). Torch's fused kernels have none, so that scores are matrix
+    products whose weights are stored for all pairs, on processors and GPUs. None: no cap."""
     local: Window | None = None
     """The window of attention in tokens, half of it on each side of the own token (ModernBERT, 2412.13663: 128);
     even. `s(local=128)` and `s(local=none)` set it by layer. None: all tokens."""

@@ -80,6 +80,9 @@ class Component:
     """The auxiliary model that the component belongs to; empty for the encoder and its heads."""
     applied_to: Applied = "token"
     """How often it is computed: for every token, for the predicted ones only, or once for a sequence."""
+    stored_weights: int = 0
+    """Weights of attention per token that are stored, of which a dropout stores a mask and its result; 0 with a fused
+    kernel."""
     distinct: int | None = None
     """Copies with parameters of their own; None for all of them."""
 

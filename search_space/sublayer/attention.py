@@ -65,6 +65,8 @@ class SelfAttention(HeadSizes, LetteredSublayer):
     """The window in tokens, half of it on each side; None: all tokens."""
     head_norm: Norm | None = None
     """The norm of queries and keys, head by head; None: none."""
+    score_cap: float | None = None
+    """The bound of a score's size, by a hyperbolic tangent; None: none."""
 
     @classmethod
     def of(cls, settings: Mapping[str, Setting], sizes: StackSizes) -> Self:
@@ -93,6 +95,7 @@ class SelfAttention(HeadSizes, LetteredSublayer):
             whole_number(settings, STORED, sizes.key_value_heads or kept),
             _window(settings, sizes),
             sizes.norm if sizes.query_key_norm else None,
+            sizes.attention_score_cap,
         )
 
     def __post_init__(self) -> None:
@@ -101,8 +104,8 @@ class SelfAttention(HeadSizes, LetteredSublayer):
 
     @property
     def is_plain(self) -> bool:
-        """Whether every head has its keys, and queries and keys are not normalised."""
-        return self.key_heads == self.heads and self.head_norm is None
+        """Whether every head has its keys, queries and keys are not normalised, and scores have no cap."""
+        return self.key_heads == self.heads and self.head_norm is None and self.score_cap is None
 
     @property
     def stored_keys(self) -> int:
@@ -140,17 +143,14 @@ class SelfAttention(HeadSizes, LetteredSublayer):
         stored = "" if self.key_heads == self.heads else f", {self.key_heads} of keys and values"
         window = "" if self.local is None else f", window {self.local}"
         branch = "" if not self.convolution.branch_width_ratio else f", {self.convolution.kind}"
-        return f"self-attention, {self.heads_text}{stored}{window}{branch}"
+        cap = "" if self.score_cap is None else f", scores capped at {self.score_cap:g}"
+        return f"self-attention, {self.heads_text}{stored}{window}{cap}{branch}"
 
     def components(self, length: int) -> Iterator[Component]:
         """Yield the maps, the scores, the convolution branch and the output map."""
-        width, shape, keys, values, context = self.width, self.shape, self.keys, self.values, self.context_width
+        width, shape, values, context = self.width, self.shape, self.values, self.context_width
         yield self._maps(length)
-        read = self.pairs(length)
-        pairs, products = read * self.heads // length, read * (keys + values) // length
-        scores = Operations(multiply_adds=products, scalings=pairs, softmaxed=pairs, dropped=pairs)
-        saved = values + self.heads  # the normaliser of each softmax is saved
-        yield Component(Role.ATTENTION_SCORES, shape, 0, scores, saved)
+        yield self._scores(length)
         if self.position is not None:
             yield self._position_scores(self.position, length)
         branch = self.convolution
@@ -166,6 +166,30 @@ class SelfAttention(HeadSizes, LetteredSublayer):
         saved = context if joined else 0  # attention's output is saved once, and so is the concatenation
         parameters = linear_parameters(context, width, biases=self.biases)
         yield Component(Role.OUTPUT_MAP, shape, parameters, output, saved)
+
+    def _scores(self, length: int) -> Component:
+        """Return the scores, their softmax and the weighted values; weights of pairs are stored with a cap alone."""
+        read = self.pairs(length)
+        pairs, products = read * self.heads // length, read * (self.keys + self.values) // length
+        scores = Operations(multiply_adds=products, scalings=pairs, softmaxed=pairs, dropped=pairs)
+        scores += self._cap_operations(pairs)
+        if self.score_cap is None:
+            saved = self.values + self.heads  # the normaliser of each softmax is saved
+            return Component(Role.ATTENTION_SCORES, self.shape, 0, scores, saved)
+        repeated = self.keys - self.stored_keys + self.values - self.stored_values
+        weights = self._stored_pairs(length) * self.heads // length
+        saved = self.values + repeated + 2 * weights  # and their tangents
+        return Component(Role.ATTENTION_SCORES, self.shape, 0, scores, saved, stored_weights=weights)
+
+    def _stored_pairs(self, length: int) -> int:
+        """Return the pairs whose weights are stored where no fused kernel computes them, hidden ones included."""
+        if self.reads_in_blocks(length):
+            return BLOCK * self.read_in_blocks(length)
+        return length * (length + self.memory)
+
+    def _cap_operations(self, pairs: int) -> Operations:
+        """Return the operations of the soft cap per token: a hyperbolic tangent is a scaled sigmoid."""
+        return Operations() if self.score_cap is None else Operations(scalings=2 * pairs, sigmoids=pairs)
 
     def _maps(self, length: int) -> Component:
         """Return the maps of queries, keys and values, with the norms of queries and keys."""
@@ -226,6 +250,7 @@ class SelfAttention(HeadSizes, LetteredSublayer):
         attention = Operations(
             multiply_adds=read * (keys + self.values), scalings=pairs, softmaxed=pairs, dropped=pairs
         )
+        attention += self._cap_operations(pairs)
         maps = linear(width, keys) + linear(self.context_width, width) + Operations(additions=width, dropped=width)
         maps += Operations(additions=0 if self.biases else -(keys + width))
         if self.position is None:

@@ -32,6 +32,7 @@ class StackSizes:
     value_width: int | None
     key_value_heads: int | None
     query_key_norm: bool
+    attention_score_cap: float | None
     local: int | None
     convolution: Convolution
     visibility: Visibility

@@ -11,11 +11,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from steeplechase.models.attended import weights_of
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.continuation import by_head
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.sublayer.attention import Sublayer, for_each_query_head
+from steeplechase.models.sublayer.attention import Sublayer
 
 Take = Callable[[int, Tensor], None]
 """Called with a layer, counted from 0, and its weights [batch heads seq seq]; rows are queries and sum to 1."""
@@ -31,11 +32,7 @@ def attention_map(
     q, k = by_head(attention.query(x), attention.heads), by_head(attention.key(x), attention.key_heads)
     q, k, terms = attention.with_positions(q, k, context)
     mask = attention.mask(q, k, terms, padding_mask, context)
-    scores = (q * q.shape[-1] ** -0.5) @ for_each_query_head(k, q).transpose(-1, -2)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
-    weights: Tensor = scores.softmax(-1)
-    return weights
+    return weights_of(q, k, mask, attention.score_cap)
 
 
 @torch.inference_mode()

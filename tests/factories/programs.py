@@ -81,6 +81,7 @@ def any_architectures(draw: st.DrawFn, **fixed: Any) -> Architecture:
         "attention_biases": draw(st.booleans()),
         "key_value_heads": draw(st.sampled_from((None, 1))) if not shares_values else None,
         "query_key_norm": draw(st.booleans()),
+        "attention_score_cap": draw(st.sampled_from((None, None, 5.0))),
         "normalisation": {
             "kind": placement,
             "norm": draw(st.sampled_from(get_args(Norm))),

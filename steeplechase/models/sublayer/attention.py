@@ -5,13 +5,13 @@ from functools import partial
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import dropout, scaled_dot_product_attention
 
 from search_space.sublayer.attention import SelfAttention
 from search_space.visibility import VISIBLE_SIDE, Visibility, looks_ahead
 from steeplechase.foundation.option_modules import module_of
+from steeplechase.models.attended import by_matrix_products, fused
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext, Source
-from steeplechase.models.attention_window import AttentionWindow
+from steeplechase.models.attention_window import Attend, AttentionWindow
 from steeplechase.models.cast_weights import JoinedMaps
 from steeplechase.models.continuation import Continuation, KeyValueCache, Recomputed, by_head
 from steeplechase.models.convolution import PaddingMask, build_branch
@@ -28,7 +28,7 @@ class Sublayer(JoinedMaps, nn.Module):
         super().__init__()
         self.declaration, self.dropout, self.visibility = declaration, dropout_rate, declaration.visibility
         self.heads, self.key_heads, biases = declaration.heads, declaration.key_heads, declaration.biases
-        self.window = AttentionWindow.of(declaration)
+        self.window, self.score_cap = AttentionWindow.of(declaration), declaration.score_cap
         self.query = nn.Linear(declaration.width, declaration.keys, biases)
         self.key = nn.Linear(declaration.width, declaration.stored_keys, biases)
         self.value = nn.Linear(declaration.width, declaration.stored_values, biases)
@@ -91,14 +91,15 @@ class Sublayer(JoinedMaps, nn.Module):
     ) -> Float[Tensor, "batch seq attended"]:
         q, (k, v) = by_head(query, self.heads), (by_head(part, self.key_heads) for part in (key, value))
         rate = self.dropout if self.training else 0.0
-        by_products = q.device.type == "cpu" and q.dtype == torch.bfloat16
         q, k, terms = self.with_positions(q, k, context)
         plain = padding_mask is None and terms is None
-        causal = plain and not by_products and self.window is None and _is_causal(self.visibility, context)
-        attend = partial(_by_matrix_products if by_products else _fused, dropout_rate=rate)
+        by_products = self.score_cap is not None or (q.device.type == "cpu" and q.dtype == torch.bfloat16)
+        attend: Attend = partial(fused, dropout_rate=rate)
+        if by_products:
+            attend = partial(by_matrix_products, dropout_rate=rate, score_cap=self.score_cap)
         with without_autocast(q.device):
-            if causal:
-                attended = _fused(q, k, v, None, rate, causal=True)
+            if plain and not by_products and self.window is None and _is_causal(self.visibility, context):
+                attended = fused(q, k, v, None, rate, causal=True)
             elif terms is None and self.window is not None and self._in_blocks(q):
                 whole = plain and self.visibility != "prefix" and context.visible is None
                 visible = None if whole else self._visible(q, padding_mask, context)
@@ -155,6 +156,8 @@ class _Continued(Continuation):
         self._heads, self._sizes = layer.heads, (layer.query.out_features, keys + values)
         self._reads_ahead, self._with_positions = looks_ahead(layer.visibility), layer.with_positions
         self._kept, self._window = KeyValueCache(layer.key_heads, keys, values), layer.window
+        cap = layer.score_cap
+        self._attend: Attend = fused if cap is None else partial(by_matrix_products, score_cap=cap)
 
     def __call__(self, x: Float[Tensor, "rows new width"]) -> Float[Tensor, "rows new width"]:
         new, first = x.shape[1], self._kept.length == 0
@@ -169,7 +172,7 @@ class _Continued(Continuation):
         q, k, terms = self._with_positions(q, k)
         mask = visible if terms is None else _hidden(terms, visible)
         with without_autocast(x.device):
-            attended = _fused(q, k, v, mask)
+            attended = self._attend(q, k, v, mask)
         return self._output(attended.transpose(1, 2).flatten(-2))
 
     def reorder(self, rows: Int[Tensor, " rows"]) -> None:
@@ -239,42 +242,3 @@ def _is_causal(visibility: Visibility, context: AttentionContext) -> bool:
 def _hidden(terms: Float[Tensor, "rows heads seq keys"], visible: Tensor | None) -> Tensor:
     """Return the terms with minus infinity where a key is not visible."""
     return terms if visible is None else terms.masked_fill(~visible, -torch.inf)
-
-
-def _fused(
-    q: Float[Tensor, "batch heads seq head_dim"],
-    k: Float[Tensor, "batch key_heads read head_dim"],
-    v: Float[Tensor, "batch key_heads read value_dim"],
-    mask: Tensor | None,
-    dropout_rate: float = 0.0,
-    *,
-    causal: bool = False,
-) -> Float[Tensor, "batch heads seq value_dim"]:
-    """Return torch's fused attention. Its kernel for masks on GPUs knows no shared keys, which are repeated there."""
-    shared = k.shape[1] != q.shape[1]
-    if shared and q.is_cuda and mask is not None:
-        k, v, shared = for_each_query_head(k, q), for_each_query_head(v, q), False
-    return scaled_dot_product_attention(q, k, v, mask, dropout_rate, is_causal=causal, enable_gqa=shared)
-
-
-def for_each_query_head(
-    x: Float[Tensor, "batch key_heads read channels"], q: Float[Tensor, "batch heads seq head_dim"]
-) -> Float[Tensor, "batch heads read channels"]:
-    """Return keys or values once for each head of the queries that reads them."""
-    times = q.shape[1] // x.shape[1]
-    return x if times == 1 else x.repeat_interleave(times, 1)
-
-
-def _by_matrix_products(
-    q: Float[Tensor, "batch heads seq head_dim"],
-    k: Float[Tensor, "batch key_heads read head_dim"],
-    v: Float[Tensor, "batch key_heads read value_dim"],
-    mask: Tensor | None,
-    dropout_rate: float,
-) -> Float[Tensor, "batch heads seq value_dim"]:
-    """Return unfused attention, which is faster than torch's fused kernel in bfloat16 on processors."""
-    k, v = for_each_query_head(k, q), for_each_query_head(v, q)
-    scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
-    return dropout(scores.softmax(-1), dropout_rate) @ v

@@ -6,12 +6,13 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, linear
 
 from search_space.architecture import Architecture
+from steeplechase.models.heads.output_head import ProductHead, Products
 from steeplechase.models.kernels.residual_norm import norm_alone
-from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms, vocabulary_cross_entropy, vocabulary_logits
+from steeplechase.models.kernels.vocabulary_cross_entropy import vocabulary_cross_entropy
 from steeplechase.models.norm import norm_of
 
 
-class MaskedLanguageModelHead(nn.Module):
+class MaskedLanguageModelHead(ProductHead):
     """A linear map to the embedding width, GELU, layer norm, then the tied embedding table with a bias per token."""
 
     def __init__(self, architecture: Architecture) -> None:
@@ -20,21 +21,9 @@ class MaskedLanguageModelHead(nn.Module):
         self.norm = norm_of(architecture.normalisation, architecture.embedding_width)
         self.words = TokenBias(architecture.vocabulary_size)
 
-    def forward(
-        self, x: Float[Tensor, "predicted width"], table: Float[Tensor, "vocab embedding"]
-    ) -> Float[Tensor, "predicted vocab"]:
-        """Return logits over the vocabulary."""
-        return vocabulary_logits(self.embedded(x), table, self.words.bias)
-
-    def loss(
-        self,
-        x: Float[Tensor, "predicted width"],
-        table: Float[Tensor, "vocab embedding"],
-        targets: Int[Tensor, " predicted"],
-        uniforms: Uniforms = None,
-    ) -> tuple[Float[Tensor, ""], Int[Tensor, " predicted"]]:
-        """Return the mean cross-entropy in nats, and tokens sampled at the uniform numbers."""
-        return vocabulary_cross_entropy(self.embedded(x), table, self.words.bias, targets, uniforms)
+    def products(self, x: Float[Tensor, "predicted width"], table: Float[Tensor, "vocab embedding"]) -> Products:
+        """Return the transformed vectors, the table and the biases."""
+        return self.embedded(x), table, self.words.bias
 
     def embedded(self, x: Float[Tensor, "predicted width"]) -> Float[Tensor, "predicted embedding"]:
         """Return the vectors whose products with the embedding table are the logits, without biases."""

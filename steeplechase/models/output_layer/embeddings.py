@@ -1,38 +1,25 @@
 """The embedding table as output layer: products alone as in GPT, or with a bias per token as in XLNet."""
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from search_space.architecture import Architecture
 from search_space.output_layer import EmbeddingTable
 from steeplechase.models.heads.masked_language_model import TokenBias
-from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms, vocabulary_cross_entropy, vocabulary_logits
+from steeplechase.models.heads.output_head import ProductHead, Products
 from steeplechase.models.output_layer import OutputHead
 
 
-class Head(OutputHead):
+class Head(ProductHead):
     """No parameters but the biases."""
 
     def __init__(self, words: TokenBias | None) -> None:
         super().__init__()
         self.words = words
 
-    def forward(
-        self, x: Float[Tensor, "predicted width"], table: Float[Tensor, "vocab embedding"]
-    ) -> Float[Tensor, "predicted vocab"]:
-        """Return the product of every vector with every embedding."""
-        return vocabulary_logits(x, table, None if self.words is None else self.words.bias)
-
-    def loss(
-        self,
-        x: Float[Tensor, "predicted width"],
-        table: Float[Tensor, "vocab embedding"],
-        targets: Int[Tensor, " predicted"],
-        uniforms: Uniforms = None,
-    ) -> tuple[Float[Tensor, ""], Int[Tensor, " predicted"]]:
-        """Return the mean cross-entropy in nats, and tokens sampled at the uniform numbers."""
-        bias = table.new_zeros(len(table)) if self.words is None else self.words.bias
-        return vocabulary_cross_entropy(x, table, bias, targets, uniforms)
+    def products(self, x: Float[Tensor, "predicted width"], table: Float[Tensor, "vocab embedding"]) -> Products:
+        """Return the hidden states, the table and the biases."""
+        return x, table, None if self.words is None else self.words.bias
 
 
 def build(option: EmbeddingTable, architecture: Architecture) -> OutputHead:

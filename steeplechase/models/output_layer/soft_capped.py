@@ -12,7 +12,7 @@ from steeplechase.models.output_layer import OutputHead
 from steeplechase.models.precision import to_float32
 
 
-class Head(MaskedLanguageModelHead, OutputHead):
+class Head(MaskedLanguageModelHead):
     """The head of masked language modelling, whose logits are between minus and plus the cap."""
 
     def __init__(self, option: SoftCapped, architecture: Architecture) -> None:

@@ -6,10 +6,6 @@ from steeplechase.models.heads.masked_language_model import MaskedLanguageModelH
 from steeplechase.models.output_layer import OutputHead
 
 
-class Head(MaskedLanguageModelHead, OutputHead):
-    """A linear map to the embedding width, GELU, layer norm, then the tied table with a bias per token."""
-
-
 def build(option: OutputLayerOption, architecture: Architecture) -> OutputHead:
     """Return the head."""
-    return Head(architecture)
+    return MaskedLanguageModelHead(architecture)

@@ -27,7 +27,7 @@ class MaskedTokenModel(PretrainingModel[Batch]):
     The held-out loss is the cross-entropy of masked tokens, whatever else the objective trains.
     """
 
-    head: MaskedLanguageModelHead | OutputHead
+    head: OutputHead
 
     def __init__(self, candidate: Candidate) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class MaskedTokenModel(PretrainingModel[Batch]):
         self.encoder = build_encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
         self.head = self.build_head(candidate)
 
-    def build_head(self, candidate: Candidate) -> MaskedLanguageModelHead | OutputHead:
+    def build_head(self, candidate: Candidate) -> OutputHead:
         """Return the head of masked language modelling."""
         return MaskedLanguageModelHead(candidate.architecture)
 
@@ -93,7 +93,7 @@ class MaskedTokenModel(PretrainingModel[Batch]):
 def masked_token_loss(
     hidden: Float[Tensor, "batch seq width"],
     batch: MaskedBatch,
-    head: MaskedLanguageModelHead | OutputHead,
+    head: OutputHead,
     table: Float[Tensor, "vocab embedding"],
     uniforms: Uniforms = None,
 ) -> tuple[Float[Tensor, ""], Int[Tensor, "batch predictions"]]:
@@ -109,7 +109,7 @@ def masked_token_loss(
 def prediction_loss(
     x: Float[Tensor, "positions width"],
     batch: MaskedBatch,
-    head: MaskedLanguageModelHead | OutputHead,
+    head: OutputHead,
     table: Float[Tensor, "vocab embedding"],
     uniforms: Uniforms = None,
 ) -> tuple[Float[Tensor, ""], Int[Tensor, "batch predictions"]]:

@@ -132,7 +132,8 @@ def tokens_of(task: StageTask) -> int:
     declaration = task.stage.declaration
     if task.trial is None or not isinstance(declaration, PretrainStage):
         return 0
-    return (declaration.to_step - declaration.from_step) * declaration.candidate.recipe.tokens_per_step
+    recipe = declaration.candidate.recipe
+    return recipe.tokens_after(declaration.to_step) - recipe.tokens_after(declaration.from_step)
 
 
 def spent_in_ledger(records: Iterable[Record], task_of: Callable[[TaskId], StageTask]) -> Spent:

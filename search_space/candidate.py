@@ -1,6 +1,7 @@
 """A candidate: an architecture, a pretraining objective and a training recipe; with its training FLOPs."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from pydantic import Field
 
@@ -51,6 +52,10 @@ class Candidate(Schema):
         yield from self._length_violations()
         if self.architecture.memory:
             yield from self._memory_violations()
+        if self.recipe.batch_warm_up is not None and self.objective.packing.consecutive:
+            kind = self.objective.packing.kind
+            message = f"rows of packing {kind} are lanes of the text, as many in every batch; leave batch_warm_up out"
+            yield Violation(("recipe", "batch_warm_up"), message)
         for violation in self.objective.mistakes_at(self.recipe.sequence_length, self.recipe.batch_sequences):
             yield violation.under("recipe")
         yield from self._module_violations()
@@ -136,10 +141,26 @@ class Candidate(Schema):
 
     def train_flops(self, tokens: int, baseline: Architecture, convention: Convention = MATMUL) -> int:
         """Return the FLOPs of pretraining on the candidate's share of `tokens`, generator and heads included."""
-        length = self.recipe.sequence_length
         generator = self.objective.generator_of(self.architecture, baseline)
-        forward = self.objective.forward_flops(self.architecture, generator, length, convention)
-        return convention.training_passes * forward * -(-self.recipe.own_tokens(tokens) // length)
+        sequences = range(-(-self.recipe.own_tokens(tokens) // self.recipe.sequence_length))
+        return convention.training_passes * self._forward_flops(sequences, generator, convention)
+
+    def flops_of_updates(self, updates: range, generator: Architecture | None) -> int:
+        """Return the FLOPs of consecutive updates of pretraining with such a generator, heads included."""
+        first, last = (self.recipe.batch_of(update).start for update in (updates.start, updates.stop))
+        return BACKWARD_AND_FORWARD * self._forward_flops(range(first, last), generator, MATMUL)
+
+    def _forward_flops(self, sequences: range, generator: Architecture | None, convention: Convention) -> int:
+        """Return the FLOPs of one pass over these sequences of training, by how many tokens they predict."""
+        objective, recipe, length = self.objective, self.recipe, self.recipe.sequence_length
+        changes = (recipe.first_update_after(tokens) for tokens in objective.changes(length))
+        starts = {recipe.batch_of(update).start for update in changes}
+        bounds = sorted({sequences.start, sequences.stop, *(each for each in starts if each in sequences)})
+        return sum(
+            (stop - start)
+            * objective.at(start * length).forward_flops(self.architecture, generator, length, convention)
+            for start, stop in pairwise(bounds)
+        )
 
     def pruning_flops(self, tokens: int, remaining: Architecture, convention: Convention = MATMUL) -> int:
         """Return the FLOPs after pretraining on `tokens`: of the updates of the scales, and of the recovery.

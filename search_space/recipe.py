@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from search_space.batch_warm_up import BatchWarmUp, Phase, phases, sequences_before, updates_with
 from search_space.optimiser import AdamW, Optimiser
 from search_space.pruning import Pruning
 from search_space.schedule import LinearSchedule, Schedule
@@ -26,6 +27,9 @@ class Recipe(Schema):
     """Tokens of a sequence, [CLS] and [SEP] included."""
     batch_sequences: Count = 128
     """Sequences of a batch; every update is one batch."""
+    batch_warm_up: BatchWarmUp | None = Field(default=None, examples=[{"initial_sequences": 32, "tokens": 500000}])
+    """Batches that grow to `batch_sequences` at first; long sequences have whole ones. None: no
+    batch is smaller."""
     micro_batches: Count = 1
     """Gradient accumulation: the parts of a batch that are computed one after another, which saves memory.
 
@@ -97,8 +101,30 @@ class Recipe(Schema):
 
     @property
     def tokens_per_step(self) -> int:
-        """Tokens in one update."""
+        """Tokens in one update, of a batch of the whole size."""
         return self.sequence_length * self.batch_sequences
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """The updates by the size of their batches, in order."""
+        return phases(self.batch_warm_up, self.batch_sequences, self.sequence_length)
+
+    @property
+    def smallest_batch(self) -> int:
+        """Sequences of the smallest batch, of which every batch has one or several."""
+        return self.batch_sequences if len(self.phases) == 1 else self.phases[0].batch_sequences
+
+    def batch_of(self, update: int) -> range:
+        """Return the sequences of the update that follows `update` updates, numbered from the start of training."""
+        return range(sequences_before(update, self.phases), sequences_before(update + 1, self.phases))
+
+    def first_update_after(self, tokens: int) -> int:
+        """Return the first update before which at least so many tokens were read: its number of updates before."""
+        return updates_with(-(-tokens // self.sequence_length), self.phases)
+
+    def tokens_after(self, updates: int) -> int:
+        """Return the tokens of the first `updates` updates."""
+        return self.sequence_length * sequences_before(updates, self.phases)
 
     def own_tokens(self, tokens: int) -> int:
         """Return the candidate's share of the experiment's tokens, to the nearest whole one."""
@@ -106,11 +132,15 @@ class Recipe(Schema):
 
     def steps(self, tokens: int) -> int:
         """Return the updates that see at least the candidate's share of `tokens` tokens."""
-        return -(-self.own_tokens(tokens) // self.tokens_per_step)
+        return self.first_update_after(self.own_tokens(tokens))
+
+    def tokens_of_last(self, tokens: int) -> int:
+        """Return the tokens of the last update of a budget."""
+        return self.sequence_length * len(self.batch_of(max(0, self.steps(tokens) - 1)))
 
     def rate_at(self, step: int, horizon_tokens: float) -> float:
         """Return the learning rate of the update that follows `step` updates; no update is spent at a rate of 0."""
-        seen = (step + 1) * self.tokens_per_step
+        seen = self.tokens_after(step + 1)
         return self.peak_learning_rate * self.schedule.multiplier(seen, horizon_tokens + self.tokens_per_step)
 
     def long_sequence_updates(self, updates: int) -> int:
@@ -126,7 +156,8 @@ class Recipe(Schema):
     @property
     def of_long_sequences(self) -> "Recipe":
         """The recipe of the updates at `long_sequence_length`."""
-        return self.main_phase.model_copy(update={"sequence_length": self.long_sequence_length})
+        update = {"sequence_length": self.long_sequence_length, "batch_warm_up": None}
+        return self.main_phase.model_copy(update=update)
 
     def root_seed(self, seed: int) -> int:
         """Return the root seed of training: the trial's seed, or one derived from it and `noise_seed`."""
@@ -143,13 +174,7 @@ class Recipe(Schema):
         if self.sequence_length < SHORTEST_SEQUENCE:
             message = f"{self.sequence_length} is too short; allowed: {SHORTEST_SEQUENCE} and longer"
             yield Violation(("sequence_length",), message)
-        if self.micro_batches > self.batch_sequences:
-            message = f"{self.micro_batches} micro-batches of {self.batch_sequences} sequences would leave some empty"
-            yield Violation(("micro_batches",), message)
-        elif self.processes * self.micro_batches > self.batch_sequences:
-            parts = f"{self.processes} processes of {self.micro_batches} micro-batches"
-            message = f"{parts} would leave some of {self.batch_sequences} sequences empty"
-            yield Violation(("processes",), message)
+        yield from self._batch_violations()
         for name in ADAPTIVE_ONLY:
             value, default = getattr(self, name), type(self).model_fields[name].default
             if not self.optimiser.adaptive and value != default:
@@ -164,3 +189,19 @@ class Recipe(Schema):
             )
         for violation in self.schedule.violations():
             yield violation.under("schedule")
+
+    def _batch_violations(self) -> Iterator[Violation]:
+        """Yield sizes that batches cannot have, and batches that are divided into more parts than sequences."""
+        if self.batch_warm_up is not None:
+            for mistake in self.batch_warm_up.mistakes(self.batch_sequences):
+                yield Violation(("batch_warm_up", "initial_sequences"), mistake)
+        fewest = self.phases[0].batch_sequences
+        if self.micro_batches > fewest:
+            message = f"{self.micro_batches} micro-batches of {fewest} sequences would leave some empty"
+            yield Violation(("micro_batches",), message)
+        elif self.processes * self.micro_batches > fewest:
+            parts = f"{self.processes} processes of {self.micro_batches} micro-batches"
+            message = f"{parts} would leave some of {fewest} sequences empty"
+            yield Violation(("processes",), message)
+        if self.pruning is not None and self.batch_warm_up is not None:
+            yield Violation(("pruning",), "a pruned encoder reads batches of one size; leave batch_warm_up out")

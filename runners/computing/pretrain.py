@@ -73,7 +73,7 @@ def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValu
     curve_interval = max(1, (stage.to_step - stage.from_step) // TRAIN_CURVE_POINTS)
 
     def after(step: Step) -> None:
-        tokens = step.number * recipe.tokens_per_step
+        tokens = recipe.tokens_after(step.number)
         if step.number % curve_interval == 0 or step.number == stage.to_step:
             curves.add_training(tokens, step)
         if step.number in stage.evaluation_steps:
@@ -96,7 +96,7 @@ def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValu
             steps = range(begun.completed_steps, stage.to_step)
             train(model, begun.training_data, begun.optimiser, steps, after, group, reads_model)
     except NotFinite as error:
-        tokens = error.step.number * recipe.tokens_per_step
+        tokens = recipe.tokens_after(error.step.number)
         raise Diverged({"tokens": tokens, "loss": str(error.step.loss), **curves.document()}) from error
     checkpoints.finish(stage.to_step, curves)
     final_tokens, final_loss = curves.held_out[-1]

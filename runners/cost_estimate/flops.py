@@ -19,13 +19,8 @@ def stage_flops(stage: Stage) -> float:
     """Return a stage's FLOPs in closed form; 0 for stages without a model."""
     declaration = stage.declaration
     if isinstance(declaration, PretrainStage):
-        recipe, architecture = declaration.candidate.recipe, declaration.candidate.architecture
-        forward = declaration.candidate.objective.forward_flops(
-            architecture, declaration.generator, recipe.sequence_length
-        )
-        return float(
-            BACKWARD_AND_FORWARD * forward * (declaration.to_step - declaration.from_step) * recipe.batch_sequences
-        )
+        updates = range(declaration.from_step, declaration.to_step)
+        return float(declaration.candidate.flops_of_updates(updates, declaration.generator))
     if isinstance(declaration, TaskStage):
         examples = stage.inputs["examples"].declaration
         assert isinstance(examples, ExamplesStage)

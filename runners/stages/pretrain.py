@@ -72,13 +72,15 @@ class PretrainStage(StageDeclaration):
         settings = candidate.recipe.pruning
         assert settings is not None
         steps = (from_step, from_step + settings.updates(from_step))
+        candidate = candidate.model_copy(update={"objective": candidate.objective.settled})
         return cls._of(experiment, candidate, seed, steps, horizon_tokens=None, pruning_version=PRUNING_VERSION)
 
     @classmethod
     def of_long_sequences(cls, experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> Self:
         """Return the pretraining of the same candidate at the longer sequence length of its recipe."""
         to_step = from_step + candidate.recipe.long_sequence_updates(from_step)
-        candidate = candidate.model_copy(update={"recipe": candidate.recipe.of_long_sequences})
+        changes = {"recipe": candidate.recipe.of_long_sequences, "objective": candidate.objective.settled}
+        candidate = candidate.model_copy(update=changes)
         horizon = _horizon(candidate, to_step, to_step)
         return cls._of(experiment, candidate, seed, (from_step, to_step), horizon_tokens=horizon)
 
@@ -104,5 +106,5 @@ def checkpoint_fields(checkpoint: InitialCheckpoint) -> dict[str, str]:
 
 def _horizon(candidate: Candidate, total_steps: int, to_step: int) -> int | None:
     """Return the tokens over which the schedule decays, of updates that end at `to_step` of `total_steps`."""
-    tokens_per_step = candidate.recipe.tokens_per_step
-    return candidate.recipe.schedule.horizon(total_steps * tokens_per_step, to_step * tokens_per_step)
+    recipe = candidate.recipe
+    return recipe.schedule.horizon(recipe.tokens_after(total_steps), recipe.tokens_after(to_step))

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -22,7 +22,7 @@ from runners.training.optimisers.parameter_groups import set_rate
 from runners.training.prepared_batches import prepared_batches
 from runners.training.readings import Readings
 from search_space.candidate import Candidate
-from search_space.packing.sequences import SequenceSource
+from search_space.packing.sequences import Sequences, SequenceSource, joined
 from search_space.recipe import Recipe
 from steeplechase.foundation.devices import Precision
 from steeplechase.foundation.randomness import stream, stream_seed
@@ -128,10 +128,21 @@ def _prepared(
 ) -> tuple[TrainingBatch, np.random.Generator]:
     """Return the batch of the update that follows `number` updates, and the random stream of its loss."""
     random = stream(training_data.seed, "masking", number)
-    sequences = training_data.batches.at(number, training_data.candidate.recipe.batch_sequences, training_data.seed)
-    batch: TrainingBatch = model.prepare(sequences, training_data.tokenizer, random)
+    batch: TrainingBatch = model.prepare(sequences_at(training_data, number), training_data.tokenizer, random)
     own = stream(training_data.seed, "masking", number, *part_of(group)) if group.rank else random
     return batch, own
+
+
+def sequences_at(training_data: TrainingData, number: int) -> Sequences:
+    """Return the sequences of the update that follows `number` updates: a function of the number and the seed alone.
+
+    A batch of several times the smallest one is so many of those, one behind another.
+    """
+    recipe, batches, seed = training_data.candidate.recipe, training_data.batches, training_data.seed
+    batch, unit = recipe.batch_of(number), recipe.smallest_batch
+    places = range(batch.start // unit, batch.stop // unit)
+    sequences = joined([batches.at(place, unit, seed) for place in places], training_data.tokenizer.pad)
+    return replace(sequences, tokens_before=recipe.tokens_after(number))
 
 
 def _steps_read(
@@ -141,7 +152,8 @@ def _steps_read(
     candidate = training_data.candidate
     for number, (loss, *terms, gradient_norm) in readings.read(leave):
         named = dict(zip(candidate.objective.terms, terms, strict=False))
-        step = Step(number, loss, named, (number - first) * candidate.recipe.tokens_per_step / watch.seconds)
+        tokens = candidate.recipe.tokens_after(number) - candidate.recipe.tokens_after(first)
+        step = Step(number, loss, named, tokens / watch.seconds)
         if not (math.isfinite(loss) and math.isfinite(gradient_norm)):
             raise NotFinite(step)
         yield step

@@ -1,12 +1,14 @@
 """Masked language modelling: predict the masked tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
 from search_space.architecture import Architecture
 from search_space.cost import Component
+from search_space.mask_rate_schedule import MaskRateSchedule
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.output_layer import OutputLayer, Transformed
 from search_space.packing import ContinuedPairs, PackingOption
@@ -24,6 +26,9 @@ class Masking(PretrainingObjective):
 
     mask_rate: float = Field(default=0.15, gt=0, lt=1)
     """Share of the tokens that is predicted. Default: BERT and ELECTRA-Small."""
+    mask_rate_schedule: MaskRateSchedule | None = None
+    """The way to `mask_rate` at the beginning of training; held-out losses are measured at `mask_rate`. None: no way,
+    every update has it."""
     mask_token_share: Share = 0.85
     """Share of the predicted positions replaced by [MASK]; the rest keep their token. Default: ELECTRA."""
     random_token_share: Share = 0.0
@@ -41,6 +46,8 @@ class Masking(PretrainingObjective):
     def description(self) -> str:
         """The name and the share of predicted tokens."""
         predicted = f"{self.name}, {self.mask_rate:.0%} of the tokens predicted"
+        if (schedule := self.mask_rate_schedule) is not None:
+            predicted += f" after {schedule.initial_rate:.0%} at first, over {schedule.tokens:,} tokens"
         if self.selection != SingleToken():
             predicted += f", selected by {self.selection.kind.replace('_', ' ')}"
         if self.static_masks is not None:
@@ -53,8 +60,30 @@ class Masking(PretrainingObjective):
         return {
             name: getattr(self, name)
             for name in Masking.model_fields
-            if name not in (VARIANT_KEY, "static_masks", "packing")
+            if name not in (VARIANT_KEY, "mask_rate_schedule", "static_masks", "packing")
         }
+
+    def at(self, tokens: int) -> Self:
+        """Return the objective with the share of masked tokens after `tokens` of training."""
+        schedule = self.mask_rate_schedule
+        if schedule is None or tokens >= schedule.tokens:
+            return self.settled
+        rate = schedule.rate(self.mask_rate, tokens)
+        return self.model_copy(update={"mask_rate": rate, "mask_rate_schedule": None})
+
+    @property
+    def settled(self) -> Self:
+        """The objective with its last share of masked tokens."""
+        return self if self.mask_rate_schedule is None else self.model_copy(update={"mask_rate_schedule": None})
+
+    def changes(self, length: int) -> tuple[int, ...]:
+        """Return the training tokens from which another number of tokens of a sequence is masked."""
+        found, tokens = [0], range(0 if self.mask_rate_schedule is None else self.mask_rate_schedule.tokens + 1)
+        while found[-1] < len(tokens):
+            masked, later = self.at(found[-1]).masked_tokens(length), tokens[found[-1] :]
+            same = bisect_left(later, True, key=lambda place: self.at(place).masked_tokens(length) != masked)
+            found.append(found[-1] + same)
+        return (*found[1:-1],)
 
     def predictions(self, length: int) -> int:
         """Return the maximum number of predicted positions: those of the masked tokens."""
@@ -69,6 +98,12 @@ class Masking(PretrainingObjective):
         if self.mask_token_share + self.random_token_share > 1:
             total = f"mask_token_share {self.mask_token_share} + random_token_share {self.random_token_share}"
             yield Violation(("random_token_share",), f"{total} is more than 1; the two are parts of one whole")
+        if self.mask_rate_schedule is not None and self.static_masks is not None:
+            message = f"{self.static_masks} masks of a sequence have one share; leave mask_rate_schedule out"
+            yield Violation(("static_masks",), message)
+        if self.mask_rate_schedule is not None and self.mask_rate_schedule.initial_rate == self.mask_rate:
+            message = f"{self.mask_rate:g} is the mask_rate; leave the schedule out, or write another initial_rate"
+            yield Violation(("mask_rate_schedule", "initial_rate"), message)
 
 
 class MaskedLanguageModel(Masking):

@@ -6,7 +6,7 @@ An objective is two files: this declaration in `search_space/objective/NAME.py`,
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar, get_args
+from typing import ClassVar, Self, get_args
 
 from pydantic import Field
 
@@ -116,6 +116,19 @@ class PretrainingObjective(OpenOption):
         None if the evaluation set needs no model.
         """
         return None
+
+    def at(self, tokens: int) -> Self:
+        """Return the objective after `tokens` of training, where a part of it changes with them: the same."""
+        return self
+
+    @property
+    def settled(self) -> Self:
+        """The objective after its last change."""
+        return self
+
+    def changes(self, length: int) -> tuple[int, ...]:
+        """Return the training tokens from which a sequence of `length` tokens costs something else than before."""
+        return ()
 
     def mistakes_at(self, length: int, rows: int) -> Iterator[Violation]:
         """Yield what batches of `rows` sequences of `length` tokens cannot be used for; paths are a recipe's."""

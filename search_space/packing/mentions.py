@@ -1,5 +1,6 @@
 """Pieces of the token stream with the entity mentions inside them. Xiong et al. 2019 (WKLM), arXiv 1912.09637."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -31,6 +32,7 @@ class Mentions(PackingOption):
 class MentionSequences(Sequences):
     """Sequences with the mentions that are whole inside them."""
 
+    filled_with: ClassVar[Mapping[str, int]] = {"mentions": NO_MENTION}
     mentions: Numbers
     """First position, the position after the last, and entity, from left to right; NO_MENTION in rows with fewer than
     others [batch mentions 3]."""

@@ -5,8 +5,9 @@ number, so an interrupted run resumes with the same batches.
 """
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 from search_space.special_tokens import SpecialTokens
 from steeplechase.foundation.numpy_on_use import Booleans, Numbers, Random, Unsigned, np
@@ -57,6 +58,8 @@ class Text:
 class Sequences:
     """Sequences before an objective prepares them, and their identity, on which static corruption depends."""
 
+    filled_with: ClassVar[Mapping[str, int]] = {}
+    """What ends the rows of an array, beside that of the tokens, where those of another batch are longer; else 0."""
     tokens: Numbers
     """With special tokens; shape [batch seq]."""
     numbers: Numbers
@@ -67,6 +70,30 @@ class Sequences:
     """The pretraining seed."""
     text: Unsigned = field(default_factory=lambda: np.empty(0, np.uint16), kw_only=True)
     """The text that they are pieces of, for objectives that sample tokens of it; empty where no objective does."""
+    tokens_before: int = field(default=0, kw_only=True)
+    """Training tokens of the updates before, on which the share of masked tokens may depend."""
+
+
+def joined(batches: Sequence[Sequences], pad: int) -> Sequences:
+    """Return the rows of several batches of one kind as one batch, each as long as the longest."""
+    first = batches[0]
+    rows: dict[str, Any] = {}
+    for name, value in vars(first).items():
+        if isinstance(value, np.ndarray) and name != "text":
+            fill = pad if name == "tokens" else first.filled_with.get(name, 0)
+            rows[name] = _stacked([getattr(batch, name) for batch in batches], fill)
+    return first if len(batches) == 1 else type(first)(**{**vars(first), **rows})
+
+
+def _stacked(arrays: list[Any], fill: int) -> Any:
+    """Return the rows of all arrays, filled at the end of their second dimension where it differs."""
+    if arrays[0].ndim > 1:
+        longest = max(array.shape[1] for array in arrays)
+        others = ((0, 0),) * (arrays[0].ndim - 2)
+        arrays = [
+            np.pad(array, ((0, 0), (0, longest - array.shape[1]), *others), constant_values=fill) for array in arrays
+        ]
+    return np.concatenate(arrays)
 
 
 class SequenceSource(Protocol):

@@ -55,7 +55,7 @@ def _departures(candidate: Candidate, tokens: int, released: Preset) -> Iterator
 
 def warmup_updates(recipe: Recipe) -> int:
     """Return the number of warm-up updates."""
-    return -(-recipe.schedule.warmup_tokens // recipe.tokens_per_step)
+    return recipe.first_update_after(recipe.schedule.warmup_tokens)
 
 
 def plain(candidate: Candidate, path: str) -> str:
@@ -87,7 +87,7 @@ def recipe_text(candidate: Candidate, tokens: int) -> str:
     """Return the training recipe as text, with every number that a release states."""
     recipe = candidate.recipe
     parts = [
-        f"{recipe.steps(tokens):,} updates of {recipe.batch_sequences} x {recipe.sequence_length} tokens",
+        f"{recipe.steps(tokens):,} updates of {_batch_text(recipe)} x {recipe.sequence_length} tokens",
         f"peak learning rate {recipe.peak_learning_rate:g} after {warmup_updates(recipe):,} updates",
         recipe.schedule.after_warm_up,
         f"weight decay {recipe.weight_decay:g}",
@@ -99,6 +99,14 @@ def recipe_text(candidate: Candidate, tokens: int) -> str:
     if recipe.long_sequence_share:
         parts.append(f"then {_lengthening_text(recipe, tokens)}")
     return ", ".join(parts)
+
+
+def _batch_text(recipe: Recipe) -> str:
+    """Return the sequences of a batch, the first and the last where batches grow."""
+    if len(recipe.phases) == 1:
+        return str(recipe.batch_sequences)
+    growing, whole = recipe.phases[0].batch_sequences, recipe.phases[-1]
+    return f"{growing} to {whole.batch_sequences} (after {whole.first_update:,} updates)"
 
 
 def _optimiser_text(recipe: Recipe) -> str:

@@ -20,14 +20,14 @@ def last_checkpoint(experiment: Experiment) -> int:
     """
     recipe, tokens = experiment.baseline.recipe, experiment.pretraining.tokens
     updates = recipe.steps(tokens)
-    size, total = recipe.tokens_per_step, updates * recipe.tokens_per_step
+    total = recipe.tokens_after(updates)
     if recipe.schedule.horizon(total, total) is None:
         return tokens
 
     def depends(update: int) -> bool:
-        return recipe.schedule.horizon(total, update * size) is not None
+        return recipe.schedule.horizon(total, recipe.tokens_after(update)) is not None
 
-    last = (bisect_left(range(updates), True, key=depends) - 1) * size
+    last = recipe.tokens_after(max(0, bisect_left(range(updates), True, key=depends) - 1))
     return 0 if last <= recipe.schedule.warmup_tokens else min(tokens, int(last / recipe.token_share))
 
 
@@ -46,7 +46,7 @@ def checkpoint_violations(experiment: Experiment) -> Iterator[Violation]:
         elif tokens >= settings.tokens:
             yield Violation(where, f"{tokens} is not below pretraining.tokens, {settings.tokens}")
         elif near:
-            message = f"{tokens} ends with the same update of {recipe.tokens_per_step} tokens as {near[0]}"
+            message = f"{tokens} ends with the same update of {recipe.tokens_of_last(tokens)} tokens as {near[0]}"
             yield Violation(where, message)
         elif tokens > last:
             yield Violation(where, f"{tokens}: {_dependence(recipe.schedule.kind, last)}")

@@ -33,10 +33,11 @@ STEPS_AT_MOST = 2**16
 
 @dataclass(frozen=True)
 class Dimension:
-    """An adjustable size of one candidate: its path, its smallest step, and the resized candidate."""
+    """An adjustable size of one candidate: its path, its values by steps, and the resized candidate."""
 
     path: str
-    step: int
+    size: Callable[[int], int]
+    """From a number of steps to the value that a message names."""
     resized: Callable[[int], Candidate]
     """From a number of steps, at least 1, to the candidate; its budget increases with the steps."""
     discontinuities: tuple[int, ...] = ()
@@ -47,14 +48,12 @@ def dimension(by: str, candidate: Candidate, tokens: int) -> Dimension:
     """Return the adjustable size of a candidate; `tokens` is the training budget at token share 1."""
     architecture, recipe = candidate.architecture, candidate.recipe
     if by == "tokens":
-        tokens_per_step = recipe.tokens_per_step
 
         def with_updates(steps: int) -> Candidate:
-            return candidate.model_copy(
-                update={"recipe": recipe.model_copy(update={"token_share": steps * tokens_per_step / tokens})}
-            )
+            share = recipe.tokens_after(steps) / tokens
+            return candidate.model_copy(update={"recipe": recipe.model_copy(update={"token_share": share})})
 
-        return Dimension("recipe.token_share", tokens_per_step, with_updates)
+        return Dimension("recipe.token_share", recipe.tokens_after, with_updates)
     groups = architecture.feed_forward_groups
     step = {"feed_forward_width": groups, "width": lcm(architecture.heads, groups), "depth": 1}[by]
 
@@ -63,7 +62,7 @@ def dimension(by: str, candidate: Candidate, tokens: int) -> Dimension:
 
     quotient, remainder = divmod(architecture.embedding_width, step)
     no_projection = by == "width" and remainder == 0  # width = embedding width needs no projection between them
-    return Dimension(by, step, resized, (quotient,) if no_projection else ())
+    return Dimension(by, lambda steps: steps * step, resized, (quotient,) if no_projection else ())
 
 
 def nearest(budget: Callable[[int], float], target: float, discontinuities: tuple[int, ...] = ()) -> int:
@@ -164,7 +163,7 @@ def _matched(arm: Arm, baseline: Arm, match: Match, tokens: int) -> Arm:
     if abs(excess) > match.tolerance:
         target_text = f"{target:,.{0 if target > 1000 else 1}f}"
         raise NoMatch(
-            f"{match.by} {steps * size.step} is nearest, {abs(excess):.1%} {'above' if excess > 0 else 'below'} "
+            f"{match.by} {size.size(steps)} is nearest, {abs(excess):.1%} {'above' if excess > 0 else 'below'} "
             f"the baseline's {match.budget} {target_text}; the tolerance is {match.tolerance:.1%}. "
             "Did you mean another size in match.by?"
         )
@@ -173,7 +172,7 @@ def _matched(arm: Arm, baseline: Arm, match: Match, tokens: int) -> Arm:
     try:
         apply(candidate, {})
     except InvalidOverride as error:
-        raise NoMatch(f"{match.by} {steps * size.step} is impossible: {error}") from None
+        raise NoMatch(f"{match.by} {size.size(steps)} is impossible: {error}") from None
     changes = difference(baseline.candidate, candidate)
     return Arm(arm.name + SUFFIX, candidate, changes, {}, arm.name)
 

@@ -129,10 +129,13 @@ def mask(
 ) -> MaskedBatch:
     """Mask a fixed number of tokens per row, selected as declared; special tokens and padding are never selected.
 
+    How many depends on the training tokens before where `masking` has a schedule.
+
     A row with fewer selected tokens is filled with positions that are not predicted. Static masks are functions of
     the seed, the number of the sequence and its epoch; dynamic ones are drawn from `random`. By default all words may
     be masked.
     """
+    masking = masking.at(sequences.tokens_before)
     words = words or Words(words_of(sequences.tokens, tokenizer))
     if masking.static_masks is None:
         return _masked(sequences.tokens, words, masking, tokenizer, random)

@@ -7,6 +7,7 @@ import pytest
 
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import fine_tune_labels, pretrain_labels
+from runners.stages.pretrain import PretrainStage
 from search_space.overrides import apply
 from steeplechase.configuration.continuation import checkpoint_violations, last_checkpoint
 from steeplechase.configuration.experiment import Experiment
@@ -139,6 +140,31 @@ def test_a_longer_budget_continues_a_shorter_one_at_its_checkpoints(
     assert not [*checkpoint_violations(short), *checkpoint_violations(longer)]
     shorter, further = pretraining(short), pretraining(longer)
     assert [label for label in shorter if shorter[label] == further.get(label)] == shared
+
+
+@pytest.mark.parametrize("equal", ["updates", "tokens"])
+def test_batches_that_grow_and_masks_that_become_fewer_depend_on_no_budget(equal: str, tmp_path: Path) -> None:
+    """A longer budget continues before the end of both, and every stage ends with the update that has its tokens."""
+    warm_up = {"initial_sequences": 1, "tokens": 2000, "equal": equal}
+    recipe = {**RECIPE, "schedule": {"kind": "constant", "warmup_tokens": 64}, "batch_warm_up": warm_up}
+    masks = {"kind": "masked_language_model", "mask_rate_schedule": {"initial_rate": 0.4, "tokens": 4000}}
+    changed = {"baseline": {**baseline(), "recipe": recipe, "objective": masks}}
+    short = simulated.experiment(tmp_path, **changed, pretraining={**budget(2560), "checkpoints": [1280]})
+    longer = simulated.experiment(tmp_path, **changed, pretraining={**budget(5120), "checkpoints": [1280, 2560]})
+    assert last_checkpoint(short) == 2560
+    assert not [*checkpoint_violations(short), *checkpoint_violations(longer)]
+    shorter, further = pretraining(short), pretraining(longer)
+    assert [label for label in shorter if shorter[label] == further.get(label)] == ["pretrain@1280", "pretrain@2560"]
+    stages = trial_stages(longer, shared_stages(longer), longer.baseline, 1)
+    trained = longer.baseline.recipe
+    for tokens, before in ((1280, 0), (2560, 1280), (5120, 2560)):
+        declaration = stages[f"pretrain@{tokens}"].declaration
+        assert isinstance(declaration, PretrainStage)
+        assert (declaration.from_step, declaration.to_step) == (trained.steps(before), trained.steps(tokens))
+        assert trained.tokens_after(declaration.to_step - 1) < tokens <= trained.tokens_after(declaration.to_step)
+    plain = {"baseline": {**baseline(), "recipe": {**recipe, "batch_warm_up": None}}}
+    other = pretraining(simulated.experiment(tmp_path, **plain, pretraining=budget(2560)))
+    assert not {*other.values()} & {*shorter.values()}
 
 
 @pytest.mark.parametrize(

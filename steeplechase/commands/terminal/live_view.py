@@ -11,6 +11,7 @@ from rich.text import Text
 
 from reports.number_format import duration
 from runners.cost_estimate.flops import stage_flops
+from runners.limits import tokens_of
 from runners.run_progress import RunProgress
 from runners.stages.context import StageProgress, read_progress
 from runners.stages.pretrain import PretrainStage
@@ -230,8 +231,8 @@ def _utilisation(work: StageTask, tokens_per_second: float) -> float | None:
     declaration = work.stage.declaration
     if not isinstance(declaration, PretrainStage) or declaration.candidate.recipe.device != "cuda":
         return None
-    recipe, updates = declaration.candidate.recipe, declaration.to_step - declaration.from_step
-    flops_a_token = stage_flops(work.stage) / max(1, updates * recipe.tokens_per_step)
+    recipe = declaration.candidate.recipe
+    flops_a_token = stage_flops(work.stage) / max(1, tokens_of(work))
     return utilisation(card(), recipe.precision, flops_a_token * tokens_per_second / recipe.processes)
 
 
@@ -243,7 +244,7 @@ def _shown_label(work: StageTask) -> str:
     if not declaration.to_step:
         return "initial checkpoint"  # without pretraining
     recipe = declaration.candidate.recipe
-    own = f" (trains {declaration.to_step * recipe.tokens_per_step})" if recipe.token_share != 1 else ""
+    own = f" (trains {recipe.tokens_after(declaration.to_step)})" if recipe.token_share != 1 else ""
     return f"{work.label}{own}"
 
 

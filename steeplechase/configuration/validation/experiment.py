@@ -144,10 +144,9 @@ def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
     if many := [arm.name for arm in arms if arm.candidate.recipe.own_tokens(tokens) > LARGEST_COUNT]:
         message = f"{', '.join(many)}: a share of {tokens} tokens above {LARGEST_COUNT}, which no count can hold"
         yield Violation(("pretraining", "tokens"), message)
-    if 0 < tokens < experiment.baseline.recipe.tokens_per_step:
-        message = (
-            f"{tokens} tokens are fewer than one update of {experiment.baseline.recipe.batch_sequences} x {length}"
-        )
+    if 0 < tokens < experiment.baseline.recipe.tokens_after(1):
+        sequences = experiment.baseline.recipe.smallest_batch
+        message = f"{tokens} tokens are fewer than one update of {sequences} x {length}"
         yield Violation(("pretraining", "tokens"), message)
 
 

@@ -41,8 +41,8 @@ def rung_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield rungs that do not increase, are not below the budget, or end with the same update as another."""
     rungs, tokens = experiment.pretraining.rung_tokens, experiment.pretraining.tokens
     recipe = experiment.baseline.recipe
-    update = f"update of {recipe.tokens_per_step} tokens (recipe.sequence_length x recipe.batch_sequences)"
     for position, rung in enumerate(rungs):
+        update = f"update of {recipe.tokens_of_last(rung)} tokens (recipe.sequence_length x recipe.batch_sequences)"
         location, before = ("pretraining", "hurdle", "rungs", position), rungs[position - 1] if position else 0
         if position and rung <= before:
             yield Violation(location, f"{rung} is not above {before}; rungs must increase strictly")

@@ -79,7 +79,7 @@ def _field_violations(tune: Tune) -> Iterator[Violation]:
 
 
 def _budget_violations(experiment: Experiment, tune: Tune) -> Iterator[Violation]:
-    most, least = experiment.pretraining.tokens, experiment.baseline.recipe.tokens_per_step
+    most, least = experiment.pretraining.tokens, experiment.baseline.recipe.tokens_after(1)
     if tune.tokens is not None and not least <= tune.tokens <= most:
         message = f"{tune.tokens} is out of range; allowed: one update, {least}, to pretraining.tokens, {most}"
         yield Violation(("tokens",), message)

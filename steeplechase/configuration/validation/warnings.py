@@ -25,6 +25,7 @@ def warnings_of(
         *_objective(experiment),
         *_nothing_compared(experiment),
         *_warm_up(experiment),
+        *_changes_without_end(experiment),
         *_evaluations(experiment),
         *finishing_warnings(experiment),
         *_written_text(experiment),
@@ -66,6 +67,29 @@ def _warm_up(experiment: Experiment) -> Iterator[str]:
             )
 
 
+def _changes_without_end(experiment: Experiment) -> Iterator[str]:
+    """Yield the arms whose batches still grow, or whose share of masked tokens still moves, when pretraining ends."""
+    if not experiment.pretrains:
+        return
+    tokens, growing, moving = experiment.pretraining.tokens, [], []
+    for arm in experiment.arms:
+        recipe, objective = arm.candidate.recipe, arm.candidate.objective
+        if recipe.phases[-1].first_update >= recipe.steps(tokens):
+            growing.append(arm.name)
+        if objective.at(recipe.own_tokens(tokens)) != objective.settled:
+            moving.append(arm.name)
+    if growing:
+        yield (
+            f"{named(growing, len(experiment.arms))}: batches grow until pretraining ends, so that none has "
+            f"batch_sequences. Write a smaller recipe.batch_warm_up.tokens, such as {tokens // 10}"
+        )
+    if moving:
+        yield (
+            f"{named(moving, len(experiment.arms))}: the share of masked tokens moves beyond the end of pretraining, "
+            f"so that it never is mask_rate. Write at most {tokens} in objective.mask_rate_schedule.tokens"
+        )
+
+
 def _evaluations(experiment: Experiment) -> Iterator[str]:
     points = experiment.pretraining.evaluations
     updates = experiment.baseline.recipe.steps(experiment.pretraining.tokens)
@@ -90,4 +114,4 @@ def _written_text(experiment: Experiment) -> Iterator[str]:
 
 def _tenth(recipe: Recipe, tokens: int) -> int:
     """Return a tenth of the updates, at least one, in tokens."""
-    return max(1, recipe.steps(tokens) // 10) * recipe.tokens_per_step
+    return recipe.tokens_after(max(1, recipe.steps(tokens) // 10))

@@ -54,6 +54,23 @@ def test_a_design_of_the_baseline_alone_is_warned_of(tmp_path: Path, values: str
     assert ["nothing is compared" in line for line in lines] == ([] if compared else [True])
 
 
+@pytest.mark.parametrize(("tokens", "long"), [(1024, False), (9000, False), (12800, True)])
+def test_batches_that_grow_and_masks_that_move_beyond_the_end_are_warned_of(
+    tmp_path: Path, tokens: int, long: bool
+) -> None:
+    growing = f"recipe.batch_warm_up: {{ initial_sequences: 4, tokens: {tokens} }}"
+    moving = f"objective.mask_rate_schedule: {{ initial_rate: 0.3, tokens: {tokens} }}"
+    text = TEXT.format(objective="objective: masked_language_model", kind="linear", warmup=1024, evaluations=8)
+    arms = "fast: { recipe.schedule.warmup_tokens: 512 }"
+    assert arms in text
+    file = tmp_path / "f.yaml"
+    file.write_text(text.replace(arms, f"growing: {{ {growing} }}, moving: {{ {moving} }}"))
+    lines = warnings_of(load_experiment(file, None))
+    assert [line.partition(":")[0] for line in lines] == (["growing", "moving"] if long else [])
+    assert not long or lines[0].endswith("Write a smaller recipe.batch_warm_up.tokens, such as 1024")
+    assert not long or lines[1].endswith("Write at most 10240 in objective.mask_rate_schedule.tokens")
+
+
 def test_more_evaluations_than_updates_are_warned_of(tmp_path: Path) -> None:
     (line,) = warned(tmp_path, evaluations=21)
     assert "pretraining.evaluations is 21" in line

@@ -1,22 +1,27 @@
 """What columns show of a row: numbers, spreads, differences with their intervals, p values, titles of metrics."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from reports.grid import Cell, Column, words
 from reports.number_format import NOTHING, UNKNOWN, fixed, interval_text, p_text, short
 from reports.statistics.metrics import Metric
 from reports.table import Row, number
 from steeplechase.analysis.difference import Difference
+from steeplechase.foundation.schema import JsonValue
 
 DELTA = "Δ [95%] (n)"
 Reader = Callable[[Row], str]
 
 
-def number_text(value: Any, decimals: int) -> str:
-    """Return a number with fixed decimals; a dash for what is none."""
+def known(value: JsonValue, text: Callable[[float], str]) -> str:
+    """Return a number as text; a dash for what is none."""
     found = number(value)
-    return NOTHING if found is None else fixed(found, decimals)
+    return NOTHING if found is None else text(found)
+
+
+def number_text(value: JsonValue, decimals: int) -> str:
+    """Return a number with fixed decimals; a dash for what is none."""
+    return known(value, lambda found: fixed(found, decimals))
 
 
 def decimal(name: str, decimals: int) -> Reader:
@@ -26,8 +31,7 @@ def decimal(name: str, decimals: int) -> Reader:
 
 def tokens(row: Row) -> str:
     """Return the tokens of a row in short units."""
-    count = row["tokens"]
-    return short(count) if isinstance(count, int) else NOTHING
+    return known(row["tokens"], lambda count: short(round(count)))
 
 
 def p_value(name: str) -> Reader:
@@ -45,6 +49,24 @@ def spread_text(mean: float | None, sd: float | None, n: object, decimals: int) 
 def spread(decimals: int, mean: str = "mean", sd: str = "sd", n: str = "n") -> Reader:
     """Return a reader of `mean ± sd (n)`."""
     return lambda row: spread_text(number(row[mean]), number(row[sd]), row[n], decimals)
+
+
+def grouped(rows: Iterable[Row], *names: str) -> list[list[Row]]:
+    """Return the rows with equal values in some columns together, in the order in which these first occur."""
+    found: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in names), []).append(row)
+    return [*found.values()]
+
+
+def shared(title: str, name: str = "", numeric: bool = False) -> Column:
+    """Return a column of what the rows of a group have in common."""
+    return Column(title, numeric=numeric, read=lambda rows: str(rows[0][name or title]))
+
+
+def where(name: str, value: object, read: Reader) -> Callable[[Sequence[Row]], str]:
+    """Return a reader of the row of a group that has a value; a dash without one."""
+    return lambda rows: next((read(row) for row in rows if row[name] == value), NOTHING)
 
 
 def interval_cell(difference: Difference, decimals: int) -> Cell:

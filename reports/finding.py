@@ -1,24 +1,30 @@
-"""The finding of a report: statements computed from the results, one for each clause of its sections."""
+"""The finding of a report: statements computed from the results, one for each clause of its sections.
+
+Beside it the box of what a report cannot say, of size, tokens, passes over the text, margins and references.
+"""
 
 from collections.abc import Iterable, Iterator
 
+from reports.claim_row import scope_text
 from reports.number_format import counted, sentence_of
 from reports.sections import CLAUSES, in_order
 from reports.sections.best_candidate import search_finding
 from reports.sections.failures import diverged_clause, failures_clause
+from reports.sections.latency import measured_on
 from reports.sections.task_pilot import pretraining_sentence
-from reports.statistics.evidence import Evidence
-from reports.statistics.experiment import experiment_of
+from reports.statistics.experiment import experiment_of, margins_of
+from reports.statistics.latency import latencies_of
 from reports.statistics.objectives import title_of
 from reports.statistics.results import Results
+from steeplechase.analysis.proportions import unseen_at_most
 from steeplechase.configuration.arm import BASELINE, changes_text
 from steeplechase.configuration.final_comparison import components_of
 from steeplechase.configuration.metrics import SCORE
 from steeplechase.ledger.records import NOT_ENDED
-from steeplechase.ledger.snapshot import FinalComparison, Snapshot
+from steeplechase.ledger.snapshot import FinalComparison, Snapshot, Tuning
 
 
-def finding_of(searched: Evidence, compared: Evidence, snapshot: Snapshot) -> tuple[str, ...]:
+def finding_of(searched: Results, compared: Results, snapshot: Snapshot) -> tuple[str, ...]:
     """Return the finding at the shared recipe, what pretraining is worth, own recipes if tuned, and further ones.
 
     `compared` is the final comparison of a search, which then comes first, and otherwise the same as `searched`.
@@ -27,8 +33,8 @@ def finding_of(searched: Evidence, compared: Evidence, snapshot: Snapshot) -> tu
     return tuple(filter(None, [*_of_trials(searched, compared, snapshot), *further]))
 
 
-def _of_trials(searched: Evidence, compared: Evidence, snapshot: Snapshot) -> Iterator[str]:
-    results, final = searched.results, snapshot.final
+def _of_trials(results: Results, compared: Results, snapshot: Snapshot) -> Iterator[str]:
+    final = snapshot.final
     if not results.experiment.has_trials:
         return
     if final is not None and final.plan.declared:
@@ -38,14 +44,28 @@ def _of_trials(searched: Evidence, compared: Evidence, snapshot: Snapshot) -> It
         yield from search_finding(results, compared=True)
         yield pretraining_sentence(results)
         return
-    yield from results_finding(searched)
+    yield from results_finding(results)
     yield pretraining_sentence(results)
-    yield _scope(results)
-    yield from _own_recipes(searched.own_recipes)
+    if not results.experiment.pretrains:
+        holds = "what differs, differs for these checkpoints, not for others that are pretrained in the same way"
+        yield f"n counts {results.replicates}: {holds}."
+    if (own := results.own_recipes) is not None and own.snapshot.tuning is not None:
+        yield from _own_recipes(own, own.snapshot.tuning)
     if final is not None:
         names, seeds = ", ".join(final.plan.finalists), "the seed" if len(final.plan.seeds) == 1 else "the seeds"
         how = f"{names}, the best at its last rung, was trained on at {seeds} of the search"
         yield from _after(f"No candidate had finished; {how}", results_finding(compared))
+
+
+def _own_recipes(own: Results, tuning: Tuning) -> Iterator[str]:
+    """Yield the finding at own recipes, and the arms of which no point is without a diverged seed."""
+    lost = [choice.arm for choice in tuning.choices if all(value is None for value in choice.values)]
+    if lost:
+        yield f"In tuning a seed of every point diverged, so that the shared recipe stays: {', '.join(lost)}."
+    if any(choice.point for choice in tuning.choices):
+        yield from _after("With every arm at its own recipe", results_finding(own, without="isolated"))
+    elif len(lost) < len(tuning.choices):
+        yield f"For every {'other ' if lost else ''}arm tuning selected the shared recipe."
 
 
 def _after(where: str, statements: Iterable[str]) -> Iterator[str]:
@@ -55,12 +75,11 @@ def _after(where: str, statements: Iterable[str]) -> Iterator[str]:
     yield from others
 
 
-def results_finding(evidence: Evidence, without: str = "") -> tuple[str, ...]:
+def results_finding(results: Results, without: str = "") -> tuple[str, ...]:
     """Return the finding at one recipe: a search's best candidate, or what the sections say.
 
     `without` is the name of a section that says nothing here.
     """
-    results = evidence.results
     failed = failures_clause(results)
     if results.is_search:
         return (*search_finding(results), *([sentence_of(failed)] if failed else []))
@@ -71,8 +90,8 @@ def results_finding(evidence: Evidence, without: str = "") -> tuple[str, ...]:
         yet = "" if ended == total > 0 and not failed else " yet"
         ended_how = f"{ended} of {total} trials have ended, and none was measured at the end of its budget"
         return (f"No result{yet}: {ended_how}{why}.",)
-    said = (section for section in in_order(CLAUSES, evidence) if section.name != without)
-    clauses = (clause for section in said for clause in section.clauses(evidence))
+    said = (section for section in in_order(CLAUSES, results) if section.name != without)
+    clauses = (clause for section in said for clause in section.clauses(results))
     statements = tuple(map(sentence_of, filter(None, clauses)))
     return (
         statements if ended == total else tuple(_after(f"So far, with {ended} of {total} trials ended", statements))
@@ -87,7 +106,7 @@ def chosen_sentences(snapshot: Snapshot) -> tuple[str, ...]:
     candidates = len(snapshot.arms) - 1
     named = "; ".join(f"{name}: {changes_text(changes)}" for name, changes in final.plan.finalists.items())
     chosen = f"Of {counted(candidates, 'candidate')} the search chose{_by(snapshot, final)} {named}."
-    if not _has_ablation(final):
+    if all(arm.final_of in (BASELINE, *final.plan.finalists) for arm in final.arms):
         return (chosen, *_nothing_ablated(snapshot, final))
     return chosen, f"The arms beside them ablate {final.winner}, the best of them."
 
@@ -113,30 +132,27 @@ def _by(snapshot: Snapshot, final: FinalComparison) -> str:
     return f" by {' and '.join(map(title_of, final.plan.ranked_by))}" if changed else ""
 
 
-def _has_ablation(final: FinalComparison) -> bool:
-    return any(arm.final_of not in (BASELINE, *final.plan.finalists) for arm in final.arms)
+def limits_of(results: Results) -> str:
+    """Return the sentences of the box; empty without latencies and without a finished table of pretrained arms."""
+    said = [*_of_pretraining(results)] if results.arms and results.experiment.pretrains else []
+    if (found := results.once(latencies_of)) is not None and found.timed:
+        timed = f"timed was {measured_on(found)}, in one run on one machine"
+        said.append(f"Whether a model takes less time elsewhere: {timed}.")
+    return " ".join(said)
 
 
-def _scope(results: Results) -> str:
-    """Return what the seeds allow to be claimed where nothing is pretrained; empty with pretraining."""
-    if results.experiment.pretrains:
-        return ""
-    holds = "what differs, differs for these checkpoints, not for others that are pretrained in the same way"
-    return f"n counts {results.replicates}: {holds}."
-
-
-def _own_recipes(own: Results | None) -> Iterable[str]:
-    """Return the finding at own recipes; empty before the selection."""
-    if own is None or own.snapshot.tuning is None:
-        return ()
-    choices = own.snapshot.tuning.choices
-    lost = [choice.arm for choice in choices if all(value is None for value in choice.values)]
-    said = [f"In tuning a seed of every point diverged, so that the shared recipe stays: {', '.join(lost)}."] * bool(
-        lost
+def _of_pretraining(results: Results) -> Iterator[str]:
+    positions = dict.fromkeys(arm.candidate.architecture.position.kind for arm in results.arms)
+    names = ", ".join(position.replace("_", " ") for position in positions)
+    yield (
+        f"Whether other sizes, texts or budgets give the same order: the models have "
+        f"{scope_text(results, [arm.name for arm in results.arms])}, {names} positions, and one split of one text."
     )
-    if any(choice.point for choice in choices):
-        at_own = _after("With every arm at its own recipe", results_finding(Evidence(own), without="isolated"))
-        return (*said, *at_own)
-    if len(lost) < len(choices):
-        said.append(f"For every {'other ' if lost else ''}arm tuning selected the shared recipe.")
-    return said
+    if margins := margins_of(results.experiment):
+        named = ", ".join(f"{value:g} on {metric}" for metric, value in margins.items())
+        yield f"What counts as level: the margins ({named}) are the experiment's own, from no paper."
+    if below := results.below_reference:
+        yield f"Anything of {', '.join(below)}: the arms do not exceed references that need no model."
+    if seeds := results.seeds_in_all:
+        share = 100 * unseen_at_most(seeds)
+        yield f"How often a run fails: what did not happen in {seeds} may happen in up to {share:.0f}% of runs (95%)."

@@ -123,11 +123,17 @@ def with_notes(source: Grid, notes: Iterable[str], further: Iterable[str] = ()) 
     )
 
 
-def aligned(headings: Sequence[str], rows: Iterable[Sequence[str]], columns: Sequence[Column]) -> list[list[str]]:
-    """Return headings and cells as lines, padded to the width of their columns, numbers to the right."""
-    lines = [[*headings], *([*row] for row in rows)]
-    for place, column in enumerate(columns):
-        width = max(cell_len(headings[place]) + GAP, *(cell_len(line[place]) for line in lines))
+def aligned(source: Grid, escape: Callable[[str], str], strong: str, grouped: str) -> list[list[str]]:
+    """Return headings and cells as escaped lines, padded to the width of their columns, numbers to the right.
+
+    `strong` and `grouped` are the patterns of a strong cell and of a heading behind that of its group.
+    """
+    headings = [grouped.format(each.group, each.title) if each.group else each.title for each in source.columns]
+    lines = [[*map(escape, headings)]]
+    for row in source.rows:
+        lines.append([strong.format(escape(each.text)) if each.strong else escape(each.text) for each in row])
+    for place, column in enumerate(source.columns):
+        width = max(cell_len(lines[0][place]) + GAP, *(cell_len(line[place]) for line in lines))
         for line in lines:
             padding = " " * (width - cell_len(line[place]))
             line[place] = padding + line[place] if column.numeric else line[place] + padding
@@ -145,7 +151,8 @@ def packed(source: Grid, width: int, folded: int | None = None) -> tuple[Grid, .
     parts: list[list[int]] = [names]
     for group in _groups_beside(source, names):
         first_group = parts[-1] == names
-        if first_group or _width(source, [*parts[-1], *group], folded) <= width:
+        widths = [_widest(source, position, folded) for position in (*parts[-1], *group)]
+        if first_group or sum(widths) + GAP * (len(widths) - 1) <= width:
             parts[-1] = sorted((*parts[-1], *group))
         else:
             parts.append(sorted((*names, *group)))
@@ -175,16 +182,9 @@ def _groups_beside(source: Grid, names: Sequence[int]) -> list[list[int]]:
     return groups
 
 
-def _width(source: Grid, positions: Sequence[int], folded: int | None) -> int:
-    return sum(_widest(source, position, folded) for position in positions) + GAP * (len(positions) - 1)
-
-
 def _widest(source: Grid, position: int, folded: int | None) -> int:
-    widest = max(len(text) for text in _texts(source, position))
-    return widest if folded is None or source.columns[position].numeric else min(widest, folded)
-
-
-def _texts(source: Grid, position: int) -> list[str]:
     column = source.columns[position]
     starts_group = position == 0 or source.columns[position - 1].group != column.group
-    return [column.group if starts_group else "", column.title, *(row[position].text for row in source.rows)]
+    texts = [column.group if starts_group else "", column.title, *(row[position].text for row in source.rows)]
+    widest = max(map(len, texts))
+    return widest if folded is None or column.numeric else min(widest, folded)

@@ -7,7 +7,7 @@ from reports.document import Notes
 from reports.number_format import duration
 from reports.sanitise import printable
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.records import Record, Status
+from steeplechase.ledger.records import Status
 from steeplechase.ledger.sessions import Session
 from steeplechase.ledger.snapshot import Snapshot
 
@@ -62,7 +62,8 @@ def _moment(session: Session) -> str:
 
 def _stages(snapshot: Snapshot) -> str:
     """Return the number of computed stages with their total time over workers, and the number of cached stages."""
-    ended = [record for record in _records(snapshot) if record.status is not Status.FAILED]
+    of_trials = (record for each in snapshot.every_history for record in (*each.records, *each.audit))
+    ended = [record for record in (*snapshot.shared, *of_trials) if record.status is not Status.FAILED]
     computed = [record.seconds for record in ended if not record.reused]
     parts = [f"{len(computed)} computed in {duration(sum(computed))}, added over all workers"] if computed else []
     reused = len(ended) - len(computed)
@@ -70,22 +71,9 @@ def _stages(snapshot: Snapshot) -> str:
     return ", ".join([*parts, *([f"{reused} taken from {cache}"] if reused else [])])
 
 
-def _records(snapshot: Snapshot) -> Iterator[Record]:
-    yield from snapshot.shared
-    for history in snapshot.every_history:
-        yield from (*history.records, *history.audit)
-
-
 def _machine(machine: Mapping[str, JsonValue]) -> str:
     cores, threads = machine.get("cores"), machine.get("threads")
-    return ", ".join(
-        filter(
-            None,
-            [
-                str(machine.get("processor")),
-                f"{cores} {'core' if cores == 1 else 'cores'}" if cores else "",
-                str(machine.get("system")),
-                f"{threads} {'thread' if threads == 1 else 'threads'} per stage" if threads else "",
-            ],
-        )
-    )
+    cores_text = f"{cores} {'core' if cores == 1 else 'cores'}" if cores else ""
+    threads_text = f"{threads} {'thread' if threads == 1 else 'threads'} per stage" if threads else ""
+    parts = (str(machine.get("processor")), cores_text, str(machine.get("system")), threads_text)
+    return ", ".join(filter(None, parts))

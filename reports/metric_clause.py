@@ -43,18 +43,14 @@ def _further_arms(results: Results, metric: Metric, best: str, rivals: dict[str,
 
 def _as_good(results: Results, metric: Metric, best: str, others: Sequence[str]) -> str:
     """Return the further significant arms that no 95% interval of a difference tells from the best; or nothing."""
-    found = [arm for arm in others if not _differs(results, metric, best, arm)]
+    differences = {arm: results.difference(best, arm, metric) for arm in others}
+    found = [arm for arm, each in differences.items() if each.low is not None and not each.excludes_zero]
     if not found:
         return ""
     if len(found) == len(others):
         return f", not distinguishable from {best}" if len(others) == 1 else f", none distinguishable from {best}"
     more = f" and {len(found) - ARMS_NAMED} more" if len(found) > ARMS_NAMED else ""
     return f", of these not distinguishable from {best}: {', '.join(found[:ARMS_NAMED])}{more}"
-
-
-def _differs(results: Results, metric: Metric, best: str, other: str) -> bool:
-    difference = results.difference(best, other, metric)
-    return difference.low is None or difference.excludes_zero
 
 
 def _verdict(results: Results, metric: Metric, best: str) -> str:

@@ -5,29 +5,27 @@ the values are known.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from math import isnan
 
-from reports.columns import DELTA, interval_cell
+from reports.columns import delta, p_value
 from reports.document import Report
-from reports.final_comparison import compared_results
-from reports.grid import Cell, Column, Grid, shown, words
+from reports.grid import Column, Grid, shown, words
 from reports.made_with import made_with_of
-from reports.number_format import counted, p_text
+from reports.number_format import counted
 from reports.report import conditions_of
 from reports.sanitise import printable
 from reports.sections.setup import scale_of
-from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.statistics.trial_values import trial_values
-from reports.table import Row, Table, compared
-from steeplechase.analysis.difference import ALPHA, Difference
+from reports.table import Row, Table, compared, number
+from reports.views import compared_results
+from steeplechase.analysis.difference import ALPHA
 from steeplechase.analysis.paired import holm
 from steeplechase.foundation.errors import ConfigurationError, DataError, not_one_of
 from steeplechase.ledger.example_tables import ExampleTable
 from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import finite
 
 RESULTS = "results"
 CONDITIONS = ("Seeds", "Sampled", "Diverged")
@@ -36,61 +34,29 @@ COLUMNS = ("arm", "reference", "metric", "n", "delta", "low", "high", "p", "p_ad
 NOTE = "A direction that is declared before a run is a claim; reports test it."
 
 
-@dataclass(frozen=True)
-class ComparedPair:
-    """An arm minus a reference on one metric."""
-
-    arm: str
-    reference: str
-    metric: Metric
-    difference: Difference
-    """By the test that decides verdicts."""
-    p: float | None
-    """Two-sided, divided by the share of α at the arms' look; None with too few seeds."""
-    p_adjusted: float | None
-    family: int
-    """Number of tests that the correction is over."""
-
-    @property
-    def significant(self) -> bool:
-        """Whether the arms differ after the correction."""
-        return self.p_adjusted is not None and self.p_adjusted <= ALPHA
-
-
-def compared_pairs(results: Results, arms: Sequence[str], metrics: Sequence[Metric]) -> tuple[ComparedPair, ...]:
+def pairs_table(results: Results, arms: Sequence[str], metrics: Sequence[Metric]) -> Table:
     """Return every pair of the named arms by metric, the earlier minus the later; a single arm minus each other one.
 
-    At least one arm and one metric are named, all of them in the results.
+    At least one arm and one metric are named, all of them in the results. Differences are by the test that decides
+    verdicts, p is divided by the share of α at the arms' look, `family` is the number of tests of the correction.
     """
     every = [arm.name for arm in results.arms]
-    shown = [*combinations(arms, 2)] if len(arms) > 1 else [(arms[0], arm) for arm in every if arm != arms[0]]
-    return tuple(pair for metric in metrics for pair in _of_metric(results, every, shown, metric))
+    pairs = [*combinations(arms, 2)] if len(arms) > 1 else [(arms[0], arm) for arm in every if arm != arms[0]]
+    return Table.declared(RESULTS, COLUMNS, (row for metric in metrics for row in _rows(results, pairs, metric)))
 
 
-def _of_metric(
-    results: Results, every: Sequence[str], shown: Sequence[tuple[str, str]], metric: Metric
-) -> Sequence[ComparedPair]:
-    p_values = {frozenset(pair): _p(results, *pair, metric) for pair in combinations(every, 2)}
+def _rows(results: Results, pairs: Sequence[tuple[str, str]], metric: Metric) -> Iterator[Row]:
+    p_values: dict[frozenset[str], float | None] = {}
+    for arm, reference in combinations([arm.name for arm in results.arms], 2):
+        p = finite(results.estimate(arm, reference, metric).p().item())
+        share = (1 - max(results.confidence(arm), results.confidence(reference))) / ALPHA
+        p_values[frozenset((arm, reference))] = None if p is None else min(1.0, p / share)
     adjusted = dict(zip(p_values, holm([*p_values.values()]), strict=True))
     family = sum(p is not None for p in p_values.values())
-    return [
-        ComparedPair(
-            arm=arm,
-            reference=reference,
-            metric=metric,
-            difference=results.difference(arm, reference, metric),
-            p=p_values[frozenset((arm, reference))],
-            p_adjusted=adjusted[frozenset((arm, reference))],
-            family=family,
-        )
-        for arm, reference in shown
-    ]
-
-
-def _p(results: Results, arm: str, reference: str, metric: Metric) -> float | None:
-    p = results.estimate(arm, reference, metric).p().item()
-    share = (1 - max(results.confidence(arm), results.confidence(reference))) / ALPHA
-    return None if isnan(p) else min(1.0, p / share)
+    for arm, reference in pairs:
+        named: Row = {"arm": arm, "reference": reference, "metric": metric.name}
+        pair, difference = frozenset((arm, reference)), compared(results.difference(arm, reference, metric))
+        yield {**named, **difference, "p": p_values[pair], "p_adjusted": adjusted[pair], "family": family}
 
 
 def pairs_of(
@@ -98,7 +64,7 @@ def pairs_of(
     example_tables: Mapping[str, ExampleTable],
     arms: Sequence[str] = (),
     metrics: Sequence[str] = (),
-) -> tuple[Results, tuple[ComparedPair, ...]]:
+) -> tuple[Results, Table]:
     """Return the results of a snapshot, and the pairs of the named arms on the named metrics.
 
     Of a search with a final comparison the results are those of the comparison.
@@ -115,7 +81,7 @@ def pairs_of(
     if mistakes:
         raise ConfigurationError(mistakes)
     chosen = [measured[name] for name in metrics] or list(results.headlines)
-    return results, compared_pairs(results, arms or known, chosen)
+    return results, pairs_table(results, arms or known, chosen)
 
 
 def _mistakes(names: Sequence[str], what: str, known: Sequence[str]) -> Iterator[str]:
@@ -126,16 +92,16 @@ def _mistakes(names: Sequence[str], what: str, known: Sequence[str]) -> Iterator
             yield f"{name!r} is named twice"
 
 
-def pair_report(results: Results, pairs: Sequence[ComparedPair]) -> Report:
+def pair_report(results: Results, pairs: Table) -> Report:
     """Return the report of pairs of arms, at least one."""
-    snapshot, conditions = results.snapshot, conditions_of(Evidence(results))
+    snapshot, conditions = results.snapshot, conditions_of(results)
     return Report(
         experiment=printable(snapshot.experiment),
         scale=printable(scale_of(snapshot.scale)),
         question=printable(results.experiment.question),
         statements=(_finding(pairs),),
         paper="",
-        tables=(pairs_table(pairs),),
+        tables=(pairs,),
         grids=tuple(_grids(results, pairs)),
         footer=tuple((term, printable(text)) for term, text in conditions if term in CONDITIONS),
         trials=trial_values([results]),
@@ -143,38 +109,27 @@ def pair_report(results: Results, pairs: Sequence[ComparedPair]) -> Report:
     )
 
 
-def _finding(pairs: Sequence[ComparedPair]) -> str:
-    found = sum(pair.significant for pair in pairs)
-    shown = counted(len(pairs), "difference")
-    tests = " and ".join(f"{family}" for family in sorted({pair.family for pair in pairs}))
+def _finding(pairs: Table) -> str:
+    adjusted, count = [number(row["p_adjusted"]) for row in pairs.rows], len(pairs.rows)
+    found = sum(p is not None and p <= ALPHA for p in adjusted)
+    families = {row["family"] for row in pairs.rows if isinstance(row["family"], int)}
+    tests = " and ".join(map(str, sorted(families)))
     return (
-        f"{found} of {shown} {'is' if 1 in (found, len(pairs)) else 'are'} significant after the correction. The "
-        f"pairs are chosen after the run, so Holm's correction is over all pairs of arms on a metric, {tests} here; "
-        "the report's is over the comparisons with the baseline alone, and its p values and verdicts may differ."
+        f"{found} of {counted(count, 'difference')} {'is' if 1 in (found, count) else 'are'} significant after the "
+        "correction. The pairs are chosen after the run, so Holm's correction is over all pairs of arms on a metric, "
+        f"{tests} here; the report's is over the comparisons with the baseline alone, and its p values and verdicts "
+        "may differ."
     )
 
 
-def pairs_table(pairs: Sequence[ComparedPair]) -> Table:
-    """Return one row per pair and metric."""
-    return Table.declared(RESULTS, COLUMNS, map(_row, pairs))
-
-
-def _row(pair: ComparedPair) -> Row:
-    named = {"arm": pair.arm, "reference": pair.reference, "metric": pair.metric.name}
-    return {**named, **compared(pair.difference), "p": pair.p, "p_adjusted": pair.p_adjusted, "family": pair.family}
-
-
-def _grids(results: Results, pairs: Sequence[ComparedPair]) -> Iterator[Grid]:
-    def difference(pair: ComparedPair) -> Cell:
-        return interval_cell(pair.difference, results.decimals(pair.metric))
-
+def _grids(results: Results, pairs: Table) -> Iterator[Grid]:
+    metrics = [Metric(name) for name in dict.fromkeys(str(row["metric"]) for row in pairs.rows)]
     columns = [
-        *(words("arms", lambda pair: f"{pair.arm} − {pair.reference}"), Column(DELTA, read=difference)),
-        Column("uncorrected", "p", read=lambda pair: p_text(pair.p)),
-        Column("adjusted", "p", read=lambda pair: p_text(pair.p_adjusted)),
+        words("arms", lambda row: f"{row['arm']} − {row['reference']}"),
+        delta({metric.name: results.decimals(metric) for metric in metrics}),
+        *(Column("uncorrected", "p", read=p_value("p")), Column("adjusted", "p", read=p_value("p_adjusted"))),
     ]
-    metrics = [*dict.fromkeys(pair.metric for pair in pairs)]
     for metric in metrics:
-        rows = [pair for pair in pairs if pair.metric == metric]
+        rows = [row for row in pairs.rows if row["metric"] == metric.name]
         title = f"Differences in {metric.title} between arms"
         yield from shown(RESULTS, title, columns, rows, [NOTE] if metric == metrics[-1] else ())

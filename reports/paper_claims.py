@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
 from reports.claim_row import (
     EXAMPLES_LIMIT,
     NOT_RUN,
@@ -19,18 +18,19 @@ from reports.claim_row import (
     scope_text,
     shown_claim,
 )
+from reports.columns import difference_in
 from reports.formats.markdown import escape, table_lines
-from reports.number_format import NOTHING, scientific, short
+from reports.number_format import NOTHING, fixed, scientific, short
 from reports.paper_claims_file import DeclaredTest, read_paper_claims
 from reports.searched_claims import searched_claims
 from reports.sections.claims import claims_table
-from reports.speed_claims import claimed_speeds
 from reports.statistics.claims import ClaimOutcome, TestedClaim, on_the_single_task, tested_claims
+from reports.statistics.latency import OPERATIONS, StatementVerdict, latencies_of, statement_verdicts
 from reports.statistics.metrics import Metric
 from reports.statistics.reading import results_of
 from reports.statistics.results import Results
-from reports.table import Row, number
-from steeplechase.analysis.difference import Difference
+from reports.table import Row
+from reports.views import own_results, shared_results
 from steeplechase.configuration.claims import Claim, parse_claim
 from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.metrics import DESCRIPTIONS
@@ -63,7 +63,7 @@ def _at_scale(tested: DeclaredTest, scale: str, published: Path, experiments: Pa
     if has_export(folder):
         rows = snapshot(read_export(folder))
         if not rows.has_trials:
-            yield from claimed_speeds(results_of(rows), tested.claims)
+            yield from _of_speed(results_of(rows), tested.claims)
         else:
             tables = kept_example_tables(folder)
             yield from _of_training(tested, rows, tables, [*_of_study(rows, published, folder)])
@@ -105,10 +105,7 @@ def _of_study(rows: Snapshot, published: Path, folder: Path) -> Iterator[TestedC
 
 def _compared(rows: Snapshot, tables: Mapping[str, ExampleTable]) -> Results:
     """Return the results at every arm's own recipe, where it was tuned, else at the shared one."""
-    own = at_own_recipes(rows)
-    if own is None:
-        return results_of(at_shared_recipe(rows), example_tables=tables)
-    return results_of(own, example_tables=examples_at_own_recipes(rows, tables))
+    return own_results(rows, None, tables) or shared_results(rows, None, tables)
 
 
 def _of_training(
@@ -119,7 +116,7 @@ def _of_training(
 ) -> Iterator[ClaimRow]:
     """Yield the tests of an experiment that trains; a tuned one is tested at each arm's own recipe."""
     as_run = _compared(rows, example_tables)
-    tuned = ("each arm at its own recipe",) if at_own_recipes(rows) else ()
+    tuned = ("each arm at its own recipe",) if own_results(rows) else ()
     declared = {str(row["claim"]): row for row in claims_table(as_run, of_study).rows}
     tasks = as_run.experiment.fine_tuning.tasks
     claims = [on_the_single_task(parse_claim(text), tasks) for text in tested.claims]
@@ -163,7 +160,7 @@ def _missing(results: Results, claim: Claim) -> str:
 def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveats: tuple[str, ...]) -> ClaimRow:
     metric = Metric(claim.metric)
     found, decimals = results.estimate(claim.first, claim.second, metric), results.decimals(metric)
-    difference = _difference(verdict)
+    difference = difference_in(verdict)
     afterwards = (f"added {verdict['afterwards']}",) if verdict["afterwards"] else ()
     departures = (str(verdict["departure"]),) if verdict["departure"] else ()
     undecided = verdict["verdict"] == ClaimOutcome.UNDECIDED
@@ -189,10 +186,36 @@ def _seeds_text(claim: Claim, results: Results, power: PowerBySeeds) -> str:
     return f"{seeds} seeds would decide it ({short(seeds * of_seed)} tokens)"
 
 
-def _difference(row: Row) -> Difference:
-    n = row["n"]
-    assert isinstance(n, int)
-    return Difference(n, *(number(row[name]) for name in ("delta", "low", "high")))
+def _of_speed(results: Results, texts: Iterable[str]) -> Iterator[ClaimRow]:
+    """Yield the tests of a paper's orderings: each at all lengths, on FLOPs and on time."""
+    evidence = results.once(latencies_of)
+    assert evidence is not None
+    width = evidence.architectures[evidence.timing.baseline].width
+    scope = f"{evidence.timing.part} alone, width {width}, on {evidence.timing.device}"
+    found = list(statement_verdicts(evidence))
+    for text in texts:
+        for measure in dict.fromkeys(each.measure for each in found):
+            tested = [each for each in found if (each.statement, each.measure) == (text, measure)]
+            if tested:
+                yield _claim_row(text, measure, tested, scope)
+
+
+def _claim_row(text: str, measure: str, tested: list[StatementVerdict], scope: str) -> ClaimRow:
+    verdicts = [str(each.verdict) for each in tested]
+    counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
+    ratios = sorted(each.ratio.value for each in tested)
+    rounds = [] if measure == OPERATIONS else [each.ratio.n for each in tested]
+    return ClaimRow(
+        claim="",
+        experiment="",
+        metric=measure,
+        test=f"`{text}`",
+        verdict=", ".join(f"{verdict} at {count} of {len(tested)} lengths" for verdict, count in counts.items()),
+        scope=scope,
+        n=min(rounds, default=None),
+        replicates="rounds" if rounds else "",
+        difference=f"{fixed(ratios[0], 3)}x to {fixed(ratios[-1], 3)}x",
+    )
 
 
 HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectable", "verdict")

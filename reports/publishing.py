@@ -48,8 +48,10 @@ def rebuild(folder: Path, check: bool = False, whole_reports: Path | None = None
     if not has_export(folder):
         raise MachineError(f"{folder}: no rows to build a report from; `steeplechase publish RESULTS {folder}`")
     whole = None if whole_reports is None else whole_reports / folder.resolve().name
-    if whole is not None:
-        _refuse_other(whole)
+    if whole is not None and (has_export(whole) or (whole / LEDGER_NAME).exists()):
+        raise ConflictError(f"{whole}: has the rows of its report; choose another folder for whole reports")
+    if whole is not None and not (whole / REPORT_FILES["html"]).exists():
+        refuse_foreign(whole)
     report = build(snapshot(read_export(folder)), example_tables=kept_example_tables(folder))
     if whole is not None:
         make_folder(whole)
@@ -60,11 +62,3 @@ def rebuild(folder: Path, check: bool = False, whole_reports: Path | None = None
 def published_in(folder: Path) -> tuple[Path, ...]:
     """Return the sub-folders with exported rows, by name."""
     return tuple(path for path in sorted(folder.iterdir()) if has_export(path))
-
-
-def _refuse_other(folder: Path) -> None:
-    """Raise ConflictError if a folder has rows, or files that no whole report has put there."""
-    if has_export(folder) or (folder / LEDGER_NAME).exists():
-        raise ConflictError(f"{folder}: has the rows of its report; choose another folder for whole reports")
-    if not (folder / REPORT_FILES["html"]).exists():
-        refuse_foreign(folder)

@@ -1,34 +1,28 @@
 """A report: one finding with its evidence, assembled from independent sections and figures."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
 from reports.document import Notes, Report
 from reports.figures.figure import Picture
-from reports.final_comparison import at_final_seeds, examples_at_final_seeds
-from reports.finding import chosen_sentences, finding_of
+from reports.finding import chosen_sentences, finding_of, limits_of
 from reports.grid import Grid, with_notes
-from reports.limits import limits_of
 from reports.made_with import made_with_of
 from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.sections import CONDITIONS, FIGURES, TABLES, in_order, main_table
 from reports.sections.setup import scale_of
-from reports.statistics.evidence import Evidence
-from reports.statistics.reading import NO_EXAMPLES, results_of
+from reports.statistics.reading import NO_EXAMPLES
+from reports.statistics.results import Results
 from reports.statistics.trial_values import trial_values
 from reports.summary import summary_of
 from reports.table import Table
+from reports.views import final_results, own_results, shared_results
 from steeplechase.analysis.difference import ALPHA
-from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.metrics import PrimaryMetric
 from steeplechase.configuration.yaml.writing import experiment_text
 from steeplechase.ledger.example_tables import ExampleTable
 from steeplechase.ledger.snapshot import Snapshot
-
-E = TypeVar("E")
 
 LISTED_FIRST = (
     *(
@@ -55,41 +49,43 @@ def build(
 
     Raises CorruptionError if this version cannot read the experiment.
     """
-    own = at_own_recipes(snapshot)
-    results = results_of(at_shared_recipe(snapshot), primary, example_tables)
-    own_tables = examples_at_own_recipes(snapshot, example_tables)
-    searched = Evidence(results, None if own is None else results_of(own, primary, own_tables))
-    final, final_tables = at_final_seeds(snapshot, primary), examples_at_final_seeds(snapshot, example_tables)
-    evidence = searched if final is None else Evidence(results_of(final, primary, final_tables))
-    contents = _contents(in_order(TABLES, evidence), evidence, searched)
+    searched = shared_results(snapshot, primary, example_tables)
+    searched = replace(searched, own_recipes=own_results(snapshot, primary, example_tables))
+    results = final_results(snapshot, primary, example_tables) or searched
+    contents = [*_contents(in_order(TABLES, results), results, searched)]
     grids = tuple(_with_notes_on_results(contents))
-    paper, conditions = results.experiment.paper, (*conditions_of(evidence, searched), *_intervals(grids))
+    experiment, scale = searched.experiment, scale_of(snapshot.scale)
+    conditions = (*conditions_of(results, searched), *_intervals(grids))
+    remark = f"{snapshot.experiment}, {f'resolved at scale {scale}' if scale else 'as it was run'}"
+    paper = f"{experiment.paper.statement} ({experiment.paper.source})" if experiment.paper else ""
     return Report(
         experiment=printable(snapshot.experiment),
-        scale=printable(scale_of(snapshot.scale)),
-        question=printable(results.experiment.question),
-        statements=tuple(map(printable, finding_of(searched, evidence, snapshot))),
-        limits=printable(limits_of(evidence.results)),
-        paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
-        tables=_tables(contents),
+        scale=printable(scale),
+        question=printable(experiment.question),
+        statements=tuple(map(printable, finding_of(searched, results, snapshot))),
+        limits=printable(limits_of(results)),
+        paper=printable(paper),
+        tables=tuple(sorted((table for content in contents for table in content.tables), key=_listed_at)),
         grids=grids,
         footer=tuple((term, printable(text)) for term, text in conditions),
         trials=trial_values(
-            [results] if final is None else [results, evidence.results],
-            *(section.values(evidence) for section in in_order((), evidence)),
+            [searched] if results is searched else [searched, results],
+            *(section.values(results) for section in in_order((), results)),
         ),
-        declaration=_declaration(snapshot, results.experiment),
-        pictures=_pictures(in_order(FIGURES, evidence), evidence, searched),
+        declaration=experiment_text(experiment, printable(f"{remark}: what differs from the defaults")),
+        pictures=_pictures(in_order(FIGURES, results), results, searched),
         made_with=made_with_of(snapshot),
-        summary=summary_of(evidence, chosen_sentences(snapshot)),
+        summary=summary_of(results, chosen_sentences(snapshot)),
     )
 
 
-def conditions_of(*evidence: Evidence) -> Notes:
-    """Return the conditions under which the numbers were measured, each section's of the first evidence with any."""
-    sections = in_order(CONDITIONS, evidence[0])
-    found = (filter(None, (tuple(section.conditions(each)) for each in evidence)) for section in sections)
-    return tuple(condition for of_section in found for condition in next(of_section, ()))
+def conditions_of(*views: Results) -> Notes:
+    """Return the conditions under which the numbers were measured, each section's of the first view with any."""
+    found: list[tuple[str, str]] = []
+    for section in in_order(CONDITIONS, views[0]):
+        of_views = ([(term, text) for term, text in section.conditions(view) if text] for view in views)
+        found += next(filter(None, of_views), [])
+    return tuple(found)
 
 
 def _intervals(grids: Iterable[Grid]) -> Notes:
@@ -105,34 +101,19 @@ def _intervals(grids: Iterable[Grid]) -> Notes:
     return (("Intervals", text),)
 
 
-def _pictures(sections: Iterable[Section[E]], *evidence: E) -> tuple[Picture, ...]:
-    """Return the figures, each of the first evidence that has it."""
+def _pictures(sections: Iterable[Section], *views: Results) -> tuple[Picture, ...]:
+    """Return the figures, each of the first view that has it."""
     figures = [section.figure for section in sections if section.figure is not None]
-    found = (next(filter(None, map(figure.picture_of, evidence)), None) for figure in figures)
+    found = (next(filter(None, map(figure.picture_of, views)), None) for figure in figures)
     return tuple(picture for picture in found if picture is not None)
 
 
-def _declaration(snapshot: Snapshot, experiment: Experiment) -> str:
-    scale = scale_of(snapshot.scale)
-    resolved = f"resolved at scale {scale}" if scale else "as it was run"
-    remark = f"{snapshot.experiment}, {resolved}: what differs from the defaults"
-    return experiment_text(experiment, printable(remark))
-
-
-def _contents(sections: Iterable[Section[E]], *evidence: E) -> tuple[Content, ...]:
-    """Return what the sections have, each of the first evidence that it applies to, in the order of the evidence."""
-    applicable = ((_first_of(section.applies, evidence), section) for section in sections)
-    found = sorted(((place, section) for place, section in applicable if place is not None), key=itemgetter(0))
-    return tuple(section.content(evidence[place]) for place, section in found)
-
-
-def _first_of(applies: Callable[[E], bool], evidence: Sequence[E]) -> int | None:
-    """Return the place of the first evidence that something applies to; None without one."""
-    return next((place for place, each in enumerate(evidence) if applies(each)), None)
-
-
-def _tables(contents: Iterable[Content]) -> tuple[Table, ...]:
-    return tuple(sorted((table for content in contents for table in content.tables), key=_listed_at))
+def _contents(sections: Iterable[Section], *views: Results) -> Iterator[Content]:
+    """Yield what the sections have, each of the first view that it applies to, in the order of the views."""
+    left = [*sections]
+    for view in views:
+        yield from (section.content(view) for section in left if section.applies(view))
+        left = [section for section in left if not section.applies(view)]
 
 
 def _listed_at(table: Table) -> int:

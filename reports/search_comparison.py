@@ -1,10 +1,12 @@
 """The report of a comparison of searches: what each found, what it cost, and the lowest loss by cost."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
 
 from reports.document import Report
 from reports.figures.figure import Picture
-from reports.grid import Column, Grid, grid
+from reports.grid import Column, Grid, shown, words
 from reports.number_format import NOTHING, decimals_for, difference_text, fixed, mean_text
 from reports.sanitise import printable
 from reports.sections import best_by_cost
@@ -28,133 +30,123 @@ VOLUME_NOTE = (
     "hypervolume: the share, dominated by the candidates of a search, of the box between the best and the worst loss "
     "and price of all searches; FLOPs are of one sequence, seconds those of a candidate's training"
 )
+Measure = Callable[[SearchTrace], float | None]
+_FOUND: dict[str, Measure] = {
+    "best_seen": lambda trace: trace.best,
+    "chosen_final": lambda trace: trace.chosen_loss,
+    "cost": lambda trace: trace.cost,
+}
+_MEASURES: dict[str, Measure] = {
+    **_FOUND,
+    "candidates": lambda trace: float(trace.candidates),
+    "finished": lambda trace: float(trace.finished),
+    "duplicates": lambda trace: None if trace.duplicates is None else float(trace.duplicates),
+    "seconds": lambda trace: trace.seconds,
+}
+COSTS = {
+    "cost": "full trainings",
+    "candidates": "candidates",
+    "finished": "fully trained",
+    "duplicates": "duplicates",
+    "seconds": "seconds",
+}
+"""The measures of the table of costs with their titles."""
 
 
 def comparison_report(comparison: SearchComparison, experiment: Experiment) -> Report:
     """Return the report of searches of a space; the experiment is that of the first one."""
-    tables = (summary_table(comparison), by_seed_table(comparison), by_cost_table(comparison))
+    search = experiment.search
+    assert search is not None
+    programs = (f"programs of {stack} from {option.kind}" for stack, option in search.structure.items())
+    axes = ", ".join((*search.space, *programs))
     return Report(
         experiment="comparison of searches",
         scale="",
-        question=f"What do searches of one space find at equal cost? {_space(experiment)}",
+        question=f"What do searches of one space find at equal cost? Axes: {axes}.",
         statements=(finding(comparison),),
         paper="",
-        tables=tables,
+        tables=(_summary(comparison), _by_seed(comparison), _by_cost(comparison)),
         grids=tuple(_grids(comparison)),
         footer=tuple((search.name, search.source) for search in comparison.searches),
-        trials=trials_table(comparison),
+        trials=_trainings(comparison),
         pictures=(Picture(best_by_cost.FIGURE, comparison),),
         declaration=experiment_text(experiment, f"{printable(experiment.experiment)}: the first of the searches"),
     )
 
 
-def _space(experiment: Experiment) -> str:
-    search = experiment.search
-    assert search is not None
-    axes = [*search.space, *(f"programs of {stack} from {option.kind}" for stack, option in search.structure.items())]
-    return f"Axes: {', '.join(axes)}."
-
-
 def finding(comparison: SearchComparison) -> str:
     """Return what differs from the first search in the final loss of the chosen candidate."""
-    sentences = []
-    reference = comparison.reference.name
+    sentences, reference = [], comparison.reference.name
     for search in comparison.searches[1:]:
-        found = comparison.effect(search, _chosen)
-        measure = "final loss of the chosen candidate"
+        found, measure = comparison.effect(search, _FOUND["chosen_final"]), "final loss of the chosen candidate"
         if found.difference.delta is None:
-            found, measure = comparison.effect(search, _best), "lowest loss seen"
+            found, measure = comparison.effect(search, _FOUND["best_seen"]), "lowest loss seen"
         if found.difference.delta is None:
             sentences.append(f"{search.name} shares no measured loss with {reference}.")
             continue
-        word = _word(found)
-        text = difference_text(found.difference, _decimals(comparison))
-        shown = f"Δ {text}, n = {found.difference.n}"
-        sentences.append(f"{search.name} against {reference}: {measure} {word} ({shown}).")
+        shown = f"Δ {difference_text(found.difference, _decimals(comparison))}, n = {found.difference.n}"
+        sentences.append(f"{search.name} against {reference}: {measure} {_word(found)} ({shown}).")
     return " ".join(sentences) or f"One search: {reference}."
 
 
 def _word(found: Effect) -> str:
     """Return what the difference shows: its sign where the interval excludes zero."""
     difference = found.difference
-    assert difference.delta is not None
     if difference.low is None:
         why = "at one search seed" if difference.n == 1 else "since it does not vary over search seeds"
         return f"without an interval, {why}"
     if not difference.excludes_zero:
         return "not significantly different"
-    return "lower" if difference.delta < 0 else "higher"
+    return "lower" if (difference.delta or 0.0) < 0 else "higher"
 
 
-def summary_table(comparison: SearchComparison) -> Table:
+def _summary(comparison: SearchComparison) -> Table:
     """Return a row per search and measure: mean, spread and difference."""
-    rows: list[Row] = []
-    for search in comparison.searches:
-        for name, value in _MEASURES.items():
-            found = comparison.effect(search, value)
-            rows.append(_measured(search, name, found))
-        for price in PRICES:
-            rows.append(_measured(search, f"hypervolume_{price}", _volume(comparison, search, price)))
+    rows = (
+        {"search": search.name, "measure": name, **_columns_of(comparison.effect(search, value))}
+        for search in comparison.searches
+        for name, value in {**_MEASURES, **_volumes(comparison)}.items()
+    )
     return table("results", "search measure mean sd n delta low high", rows)
 
 
-def _measured(search: ComparedSearch, name: str, found: Effect) -> Row:
+def _columns_of(found: Effect) -> Row:
+    return {"mean": found.mean, "sd": found.sd, "n": found.n, **interval(found.difference)}
+
+
+def _volumes(comparison: SearchComparison) -> dict[str, Measure]:
+    """Return the hypervolume of each trade-off."""
     return {
-        "search": search.name,
-        "measure": name,
-        "mean": found.mean,
-        "sd": found.sd,
-        "n": found.n,
-        **interval(found.difference),
+        f"hypervolume_{price}": lambda trace, price=price: comparison.hypervolume(trace, price)  # type: ignore[misc]
+        for price in PRICES
     }
 
 
-def by_seed_table(comparison: SearchComparison) -> Table:
+def _by_seed(comparison: SearchComparison) -> Table:
     """Return what every search found at every seed, from which all differences follow."""
-    rows = (
-        {"search": search.name, "seed": trace.seed, **{name: _known(value(trace)) for name, value in _FOUND.items()}}
-        for search in comparison.searches
-        for trace in search.traces
-    )
+    rows: list[Row] = []
+    for search in comparison.searches:
+        for trace in search.traces:
+            values = {name: value(trace) for name, value in _FOUND.items()}
+            known = {name: None if value is None else finite(value) for name, value in values.items()}
+            rows.append({"search": search.name, "seed": trace.seed, **known})
     return table(BY_SEED, " ".join(("search seed", *_FOUND)), rows)
 
 
-def _known(value: float | None) -> float | None:
-    return None if value is None else finite(value)
-
-
-def by_cost_table(comparison: SearchComparison) -> Table:
+def _by_cost(comparison: SearchComparison) -> Table:
     """Return the lowest loss so far by cost and search."""
-    rows: list[Row] = []
-    for search in comparison.searches:
-        for cost in comparison.costs:
-            found = _at(comparison, search, cost)
-            rows.append(
-                {
-                    "search": search.name,
-                    "cost": cost,
-                    "mean": found.mean,
-                    "sd": found.sd,
-                    "n": found.n,
-                    **interval(found.difference),
-                }
-            )
+    rows = (
+        {"search": search.name, "cost": cost, **_columns_of(_at(comparison, search, cost))}
+        for search in comparison.searches
+        for cost in comparison.costs
+    )
     return table("loss_at_costs", "search cost mean sd n delta low high", rows)
 
 
-def trials_table(comparison: SearchComparison) -> Table:
+def _trainings(comparison: SearchComparison) -> Table:
     """Return a row per training of every search at every seed."""
     rows = (
-        {
-            "search": search.name,
-            "seed": trace.seed,
-            "candidate": training.candidate,
-            "spent": training.spent,
-            "loss": training.loss,
-            "finished": training.finished,
-            "forward_flops": training.forward_flops,
-            "seconds": training.seconds,
-        }
+        {"search": search.name, "seed": trace.seed, **asdict(training)}
         for search in comparison.searches
         for trace in search.traces
         for training in trace.trainings
@@ -163,59 +155,37 @@ def trials_table(comparison: SearchComparison) -> Table:
 
 
 def _grids(comparison: SearchComparison) -> Iterator[Grid]:
-    decimals = _decimals(comparison)
-    effects = {
-        "best seen": [comparison.effect(search, _best) for search in comparison.searches],
-        "chosen": [comparison.effect(search, _chosen) for search in comparison.searches],
-    }
-    for price, title in PRICES.items():
-        effects[f"hypervolume, {title}"] = [_volume(comparison, search, price) for search in comparison.searches]
-    known = {title: found for title, found in effects.items() if any(each.mean is not None for each in found)}
-    columns = [Column("search", numeric=False)]
-    columns += [Column(name, title) for title in known for name in ("mean ± sd (n)", "Δ [95%]")]
-    rows = []
-    for place, search in enumerate(comparison.searches):
-        cells = [
-            (mean_text(found[place], decimals), _delta(comparison, search, found[place], decimals))
-            for found in known.values()
-        ]
-        rows.append([search.name, *(text for pair in cells for text in pair)])
+    decimals, named = _decimals(comparison), words("search", lambda search: search.name)
+
+    def delta(value: Measure, search: ComparedSearch) -> str:
+        if search is comparison.reference:
+            return NOTHING
+        return difference_text(comparison.effect(search, value).difference, decimals)
+
+    def mean_at(cost: float, search: ComparedSearch) -> str:
+        mean = _at(comparison, search, cost).mean
+        return NOTHING if mean is None else fixed(mean, decimals)
+
+    measures = {"best seen": _FOUND["best_seen"], "chosen": _FOUND["chosen_final"]}
+    volumes = zip(PRICES.values(), _volumes(comparison).values(), strict=True)
+    measures |= {f"hypervolume, {title}": value for title, value in volumes}
+    columns = [named]
+    for title, value in measures.items():
+        if any(comparison.effect(search, value).mean is not None for search in comparison.searches):
+            columns.append(_mean_column(comparison, "mean ± sd (n)", value, decimals, title))
+            columns.append(Column("Δ [95%]", title, read=partial(delta, value)))
     notes = (LOSS_NOTE, PAIRED_NOTE, VOLUME_NOTE)
-    yield _with_notes(grid("searches", "What each search found, held-out loss in nats", columns, rows), notes)
-    yield _with_notes(_cost_grid(comparison), (COST_NOTE,))
-    yield _curve_grid(comparison, decimals)
+    yield from shown("searches", "What each search found, held-out loss in nats", columns, comparison.searches, notes)
+    columns = [named, *(_mean_column(comparison, title, _MEASURES[name], 1) for name, title in COSTS.items())]
+    title = "What each search cost, mean ± sd (n) over search seeds"
+    yield from shown("search_costs", title, columns, comparison.searches, (COST_NOTE,))
+    columns = [Column(f"{cost:.3g}", read=partial(mean_at, cost)) for cost in comparison.costs]
+    title = "Lowest loss seen by full trainings spent, mean over search seeds"
+    yield from shown("loss_at_costs", title, [named, *columns], comparison.searches)
 
 
-def _cost_grid(comparison: SearchComparison) -> Grid:
-    names = ("cost", "candidates", "finished", "duplicates", "seconds")
-    titles = ("full trainings", "candidates", "fully trained", "duplicates", "seconds")
-    rows = [
-        [search.name, *(mean_text(comparison.effect(search, _MEASURES[name]), 1) for name in names)]
-        for search in comparison.searches
-    ]
-    columns = [Column("search", numeric=False), *(Column(title) for title in titles)]
-    return grid("search_costs", "What each search cost, mean ± sd (n) over search seeds", columns, rows)
-
-
-def _curve_grid(comparison: SearchComparison, decimals: int) -> Grid:
-    columns = [Column("search", numeric=False), *(Column(f"{cost:.3g}") for cost in comparison.costs)]
-    rows = []
-    for search in comparison.searches:
-        means = [_at(comparison, search, cost).mean for cost in comparison.costs]
-        rows.append([search.name, *(NOTHING if mean is None else fixed(mean, decimals) for mean in means)])
-    return grid("loss_at_costs", "Lowest loss seen by full trainings spent, mean over search seeds", columns, rows)
-
-
-def _volume(comparison: SearchComparison, search: ComparedSearch, price: str) -> Effect:
-    return comparison.effect(search, lambda trace: comparison.hypervolume(trace, price))
-
-
-def _with_notes(made: Grid, notes: tuple[str, ...]) -> Grid:
-    return Grid(made.name, made.title, made.columns, made.rows, notes)
-
-
-def _delta(comparison: SearchComparison, search: ComparedSearch, found: Effect, decimals: int) -> str:
-    return NOTHING if search is comparison.reference else difference_text(found.difference, decimals)
+def _mean_column(comparison: SearchComparison, title: str, value: Measure, decimals: int, group: str = "") -> Column:
+    return Column(title, group, read=lambda search: mean_text(comparison.effect(search, value), decimals))
 
 
 def _at(comparison: SearchComparison, search: ComparedSearch, cost: float) -> Effect:
@@ -224,26 +194,4 @@ def _at(comparison: SearchComparison, search: ComparedSearch, cost: float) -> Ef
 
 
 def _decimals(comparison: SearchComparison) -> int:
-    return decimals_for((comparison.effect(search, _best).sd for search in comparison.searches), 3)
-
-
-def _best(trace: SearchTrace) -> float:
-    return trace.best
-
-
-def _chosen(trace: SearchTrace) -> float | None:
-    return trace.chosen_loss
-
-
-_FOUND: dict[str, Callable[[SearchTrace], float | None]] = {
-    "best_seen": _best,
-    "chosen_final": _chosen,
-    "cost": lambda trace: trace.cost,
-}
-_MEASURES = {
-    **_FOUND,
-    "candidates": lambda trace: float(trace.candidates),
-    "finished": lambda trace: float(trace.finished),
-    "duplicates": lambda trace: None if trace.duplicates is None else float(trace.duplicates),
-    "seconds": lambda trace: trace.seconds,
-}
+    return decimals_for((comparison.effect(search, _FOUND["best_seen"]).sd for search in comparison.searches), 3)

@@ -3,16 +3,15 @@
 A file of `reports/sections/` has one as `SECTION`; `reports/sections/__init__.py` finds it there.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
+from reports.columns import grouped
 from reports.figures.figure import ReportFigure
-from reports.grid import Grid
+from reports.grid import Column, Grid, shown
+from reports.statistics.results import Results
 from reports.table import Row, Table
-
-Evidence = TypeVar("Evidence")
-"""The results of an experiment."""
 
 
 @dataclass(frozen=True)
@@ -26,45 +25,57 @@ class Content:
     """Notes below the main table, for a section without a grid."""
 
 
-def every_experiment(evidence: object) -> bool:
-    """Return True: the section applies to every experiment."""
-    return True
-
-
-def no_content(evidence: object) -> Content:
+def no_content(results: Results) -> Content:
     """Return no table: the section has a clause, a condition or a figure alone."""
     return Content()
 
 
-def nothing(evidence: object) -> Iterable[Any]:
+def nothing(results: Results) -> Iterable[Any]:
     """Return no clause and no condition."""
     return ()
 
 
-def no_sentence(evidence: object) -> str:
-    """Return no sentence."""
-    return ""
-
-
 @dataclass(frozen=True)
-class Section(Generic[Evidence]):
+class Section:
     """One question of a report."""
 
     name: str
-    content: Callable[[Evidence], Content] = no_content
-    applies: Callable[[Evidence], bool] = every_experiment
+    content: Callable[[Results], Content] = no_content
+    applies: Callable[[Results], bool] = lambda results: True
     """Whether the tables apply; clauses, conditions and figures are empty where they do not."""
-    clauses: Callable[[Evidence], Iterable[str]] = nothing
+    clauses: Callable[[Results], Iterable[str]] = nothing
     """Its part of the finding; empty texts are left out."""
-    sentence: Callable[[Evidence], str] = no_sentence
+    sentence: Callable[[Results], str] = lambda results: ""
     """Its sentences of the finding, after the clauses."""
-    conditions: Callable[[Evidence], Iterable[tuple[str, str]]] = nothing
-    """Terms with texts of the footer: the conditions under which the numbers were measured."""
-    values: Callable[[Evidence], Iterable[Row]] = nothing
+    conditions: Callable[[Results], Iterable[tuple[str, str]]] = nothing
+    """Terms with texts of the footer: the conditions of the measurement; empty texts are left out."""
+    values: Callable[[Results], Iterable[Row]] = nothing
     """Measured values that are of no trial, as rows of the values in long form."""
-    figure: ReportFigure[Evidence, Any] | None = None
+    figure: ReportFigure[Any] | None = None
     of_trials: bool = True
     """Whether it is about trained models, so that an experiment without trials does not ask it."""
+
+
+def one_table(
+    name: str,
+    rows: Callable[[Results], Iterable[Row]],
+    title: str,
+    columns: Sequence[Column] | Callable[[Results], Iterable[Column]],
+    *notes: str,
+    by: Sequence[str] = (),
+) -> Callable[[Results], Content]:
+    """Return the content of a section that is one table, specified by its rows as data and its columns as read.
+
+    `by`: columns of the data; its rows with equal values there are one row as people read it.
+    """
+
+    def content(results: Results) -> Content:
+        found = Table.of(name, rows(results))
+        read = grouped(found.rows, *by) if by else found.rows
+        read_columns = [*columns(results)] if callable(columns) else columns
+        return Content(found.filled, shown(name, title, read_columns, read, notes))
+
+    return content
 
 
 def with_rows(*tables: Table) -> tuple[Table, ...]:

@@ -1,10 +1,11 @@
 """What a terminal shows: of a comparison a few sentences, a table of arms and the seeds still needed."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from reports.document import Report, Summary
-from reports.grid import Cell, Column, Grid, grid, with_notes
+from reports.grid import Cell, Column, Grid, shown, words
 from reports.metric_clause import metric_clause
 from reports.number_format import NOTHING, difference_text, fixed, mean_text, sentence_of, short
 from reports.sections import sections
@@ -15,13 +16,13 @@ from reports.sections.tuned_effects import TUNED
 from reports.sections.verdicts import verdict_text
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.comparisons import TEST_NAMES, Comparison, Verdict
-from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import TITLES, Metric
 from reports.statistics.results import Results
+from steeplechase.analysis.difference import Effect
 from steeplechase.analysis.power import MOST_SEEDS
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
-from steeplechase.ledger.records import TrialStatus
+from steeplechase.ledger.records import ArmRow, TrialStatus
 
 CLAUSES_BEFORE = ("plateau", "tokens_to_loss")
 """The sections whose clauses come before those of the headline metrics."""
@@ -31,18 +32,17 @@ BELOW_REFERENCE = "‡"
 """Mark of a task below a reference."""
 
 
-def summary_of(evidence: Evidence, chosen: Sequence[str] = ()) -> Summary | None:
+def summary_of(results: Results, chosen: Sequence[str] = ()) -> Summary | None:
     """Return the summary of an experiment whose arms are compared; None for a search and before any result.
 
     `chosen` says how the arms were chosen, where a search has done it.
     """
-    results = evidence.results
     measured = results.measured_headlines
     if results.is_search or not results.arms or not (measured or results.below_reference):
         return None
-    others = (clause for name in CLAUSES_IN_SUMMARY for clause in sections()[name].clauses(evidence))
-    first = [metric_clause(results, metric) for metric in measured] or sections()["reference"].clauses(evidence)
-    before = (clause for name in CLAUSES_BEFORE for clause in sections()[name].clauses(evidence))
+    others = (clause for name in CLAUSES_IN_SUMMARY for clause in sections()[name].clauses(results))
+    first = [metric_clause(results, metric) for metric in measured] or sections()["reference"].clauses(results)
+    before = (clause for name in CLAUSES_BEFORE for clause in sections()[name].clauses(results))
     first = [*before, *first]
     clauses = [*first, "; ".join(filter(None, others))]
     undecided = dict(_undecided(results))
@@ -71,25 +71,38 @@ def _needed(compared: Comparison) -> str:
 
 def _table(results: Results) -> Grid:
     """Return arm, mean, Δ and verdict on each headline metric, the means of further tasks, and parameters."""
-    headlines = [metric_columns(results, metric) for metric in results.headlines]
-    further = [metric_columns(results, metric) for metric in _further(results)]
-    columns = [Column("arm", numeric=False)]
-    for group in headlines:
-        titles = ("mean ± sd (n)", "Δ [95%]", "verdict")
-        columns += [Column(title, group.metric.title, numeric=title != "verdict") for title in titles]
-    columns += [Column(_marked(results, group.metric.title)) for group in further]
-    waiting = _waiting(results)
-    rows = [
-        [
-            arm.name,
-            *(cell for group in headlines for cell in _tested(results, group, arm.name)),
-            *(_mean(group, arm.name) for group in further),
-            short(costs_of(results, arm).parameters),
-        ]
-        for arm in results.arms
-        if arm.name not in waiting
-    ]
-    return with_notes(grid("summary", "Results", [*columns, Column("parameters")], rows), _notes(results))
+    columns = [words("arm", lambda arm: arm.name)]
+    for group in (metric_columns(results, metric) for metric in results.headlines):
+        columns += _of_headline(results, group)
+    for group in (metric_columns(results, metric) for metric in _further(results)):
+        task, decimals, effects = group.metric.title, group.decimals, group.effects
+        title = f"{task} {BELOW_REFERENCE}" if task in results.below_reference else task
+        columns.append(Column(title, read=partial(_mean, effects, decimals)))
+    columns.append(Column("parameters", read=lambda arm: short(costs_of(results, arm).parameters)))
+    arms = [arm for arm in results.arms if arm.name not in _waiting(results)]
+    return next(iter(shown("summary", "Results", columns, arms, _notes(results))))
+
+
+def _of_headline(results: Results, group: MetricColumns) -> Iterator[Column]:
+    def mean(arm: ArmRow) -> Cell:
+        strong = group.best == arm.name
+        return Cell(mean_text(group.effects[arm.name], group.decimals) + (BEST_MARK if strong else ""), strong)
+
+    def verdict(arm: ArmRow) -> str:
+        tested = arm.name != BASELINE and group.effects[arm.name].difference.n > 0
+        return verdict_text(results.comparison(arm.name, group.metric)) if tested else NOTHING
+
+    def difference(arm: ArmRow) -> str:
+        return difference_text(group.effects[arm.name].difference, group.decimals)
+
+    title = group.metric.title
+    yield from (Column("mean ± sd (n)", title, read=mean), Column("Δ [95%]", title, read=difference))
+    yield words("verdict", verdict, title)
+
+
+def _mean(effects: Mapping[str, Effect], decimals: int, arm: ArmRow) -> str:
+    mean = effects[arm.name].mean
+    return NOTHING if mean is None else fixed(mean, decimals)
 
 
 def _waiting(results: Results) -> tuple[str, ...]:
@@ -106,23 +119,6 @@ def _further(results: Results) -> list[Metric]:
     scored = [task for task in results.tasks if task not in results.below_reference]
     same = scored if len(scored) == 1 and Metric(SCORE) in results.headlines else []
     return [metric for metric in results.shown if metric not in results.headlines and metric.name not in same]
-
-
-def _marked(results: Results, task: str) -> str:
-    return f"{task} {BELOW_REFERENCE}" if task in results.below_reference else task
-
-
-def _tested(results: Results, group: MetricColumns, arm: str) -> Iterable[str | Cell]:
-    effect, strong = group.effects[arm], group.best == arm
-    tested = arm != BASELINE and effect.difference.n > 0
-    verdict = verdict_text(results.comparison(arm, group.metric)) if tested else NOTHING
-    mean = mean_text(effect, group.decimals) + (BEST_MARK if strong else "")
-    return Cell(mean, strong), difference_text(effect.difference, group.decimals), verdict
-
-
-def _mean(group: MetricColumns, arm: str) -> str:
-    mean = group.effects[arm].mean
-    return NOTHING if mean is None else fixed(mean, group.decimals)
 
 
 def _notes(results: Results) -> Iterator[str]:

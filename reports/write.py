@@ -33,7 +33,7 @@ def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
     `figures/` gets each figure as SVG and PDF with its numbers, `tables/` every table as CSV; files of an earlier
     report in these folders are removed. Raises MachineError if a file cannot be written.
     """
-    from reports.formats.html import drawings, links_beside, page
+    from reports.formats.html import links_beside, page
 
     html = REPORT_FILES["html"]
     texts = {
@@ -42,11 +42,13 @@ def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
         if format_name not in ("html", "markdown")
     }
     figures = {f"{FIGURES}/{name}": content for name, content in figure_files(report.pictures)}
-    replace_files(folder, {**published_files(report), **texts, **figures, **dict(_tables(report))}, leave=(html,))
+    filled = [table for table in (*report.tables, report.trials) if table.rows]
+    tables = {f"{TABLES}/{table.name}.csv": render_table(table).encode() for table in filled}
+    replace_files(folder, {**published_files(report), **texts, **figures, **tables}, leave=(html,))
     others = tuple(name for name in REPORT_FILES.values() if name != html)
     with disk_refusals(folder):
         links = links_beside(folder, others)  # last, because only existing files are linked
-        written = put(folder / html, page(report, drawings(report), links).encode())
+        written = put(folder / html, page(report, links).encode())
     return written, *(folder / name for name in others)
 
 
@@ -136,7 +138,8 @@ def refuse_taken(folder: Path) -> None:
     files = [folder / name for name in (*REPORT_FILES.values(), DECLARATION)]
     with disk_refusals(folder):
         folders = [path for path in files if path.is_dir()]
-        not_folders = [path for path in (folder / FIGURES, folder / TABLES) if _is_no_folder(path)]
+        kept = (folder / FIGURES, folder / TABLES)
+        not_folders = [path for path in kept if path.is_symlink() or (path.exists() and not path.is_dir())]
     lines = [f"{path}: is a folder, but the report writes a file of this name; move it away" for path in folders]
     lines += [
         f"{path}: is not a folder, but the report writes a folder of this name; move it away" for path in not_folders
@@ -166,22 +169,12 @@ def _report_files(folder: Path) -> Iterator[str]:
                 yield f"{name}/{path.name}"
 
 
-def _is_no_folder(path: Path) -> bool:
-    return path.is_symlink() or (path.exists() and not path.is_dir())
-
-
 def figure_files(pictures: Iterable[Picture]) -> Iterator[tuple[str, bytes]]:
     """Yield file name and content of each figure as SVG and PDF, and of its numbers as CSV."""
     for picture in pictures:
         yield f"{picture.name}.svg", svg_document(picture.svg).encode()
         yield f"{picture.name}.pdf", picture.pdf()
         yield f"{picture.name}.csv", render_table(picture.numbers).encode()
-
-
-def _tables(report: Report) -> Iterator[tuple[str, bytes]]:
-    for table in (*report.tables, report.trials):
-        if table.rows:
-            yield f"{TABLES}/{table.name}.csv", render_table(table).encode()
 
 
 def _holds(path: Path, content: bytes) -> bool:

@@ -100,11 +100,11 @@ class Results:
         Each arm minus those after it, a single one minus all others; without names all arms, and held-out loss and
         score. Raises ConfigurationError with every wrong name, DataError where no model is trained.
         """
-        from reports.pair_report import pairs_of, pairs_table
+        from reports.pair_report import pairs_of
         from steeplechase.ledger.example_tables import kept_example_tables
 
         _, pairs = pairs_of(self.snapshot, kept_example_tables(self.folder), arms, metrics)
-        return _frame(pairs_table(pairs))
+        return _frame(pairs)
 
     def predictions(self, task: str) -> "pd.DataFrame":
         """Return what every trial predicted for the examples of a task: one row per example, for metrics of your own.
@@ -171,7 +171,7 @@ def path_of(place: object, what: str) -> Path:
 
 
 def _points(snapshot: "Snapshot") -> Iterator[tuple[str, int, int, float]]:
-    from reports.final_comparison import at_final_seeds
+    from reports.views import at_final_seeds
     from steeplechase.configuration.stage_label import PRETRAIN
     from steeplechase.ledger.records import curve_of
 

@@ -9,16 +9,16 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from reports.claim_row import passes_text, scope_text, tokens_text
-from reports.final_comparison import compared_results
 from reports.number_format import NOTHING, difference_text, fixed, short
 from reports.report import build
 from reports.sections.tokens_to_loss import loss_text, ratio_text
 from reports.statistics.claims import JudgedClaim, judged_claims
-from reports.statistics.held_out_curves import furthest_curves
+from reports.statistics.held_out_losses import furthest_curves
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.statistics.tokens_to_loss import tokens_to_loss_of
 from reports.table import Row, Table, number
+from reports.views import compared_results
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.claims import parse_claim

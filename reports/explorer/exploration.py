@@ -1,24 +1,35 @@
-"""What the interactive page shows, as values: one axis per varied field, cost and metric, and the learning curves.
+"""The interactive page in one file, without network: an axis per varied field, cost and metric, and learning curves.
 
 Parallel coordinates: Inselberg 1985, "The plane with parallel coordinates". Every axis has a position from 0 to 1 per
 arm; fields with few values have evenly spaced positions, so that kernel sizes of 3 and 9 do not overlap beside 63.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from statistics import fmean
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from reports.document import Report
+from reports.explorer.plotly_library import plotly_script
+from reports.figures.style import variables
 from reports.number_format import NOTHING, fixed, mean_text, short
 from reports.sanitise import printable
 from reports.sections.curves import Line, curves_of
 from reports.statistics.arm_costs import costs_of
-from reports.statistics.evidence import Evidence
+from reports.statistics.levels import fields_by_path
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
+from reports.table import number
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.foundation.canonical import json_in_html
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import ArmRow, TrialStatus
 
+HERE = Path(__file__).parent
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 MOST_LEVELS = 12
 """Most values of an axis with evenly spaced positions."""
 ROOT = "architecture."
@@ -54,7 +65,7 @@ class Exploration:
 
 def exploration_of(results: Results) -> Exploration:
     """Return the exploration of an experiment, finished or not."""
-    curves = curves_of(Evidence(results))
+    curves = curves_of(results)
     lines = {line.arm: line for line in curves.lines} if curves else {}
     measured = (_metric(results, metric, lines) for metric in results.shown)
     axes = (*_varied(results.arms), *_costs(results, lines), *(axis for axis in measured if axis is not None))
@@ -68,7 +79,7 @@ def exploration_of(results: Results) -> Exploration:
 
 def _varied(arms: Sequence[ArmRow]) -> Iterator[Axis]:
     """Yield an axis for each field that has several values; options without the field have a place of their own."""
-    flat = [dict(_flat("", arm.candidate.model_dump(mode="json"))) for arm in arms]
+    flat = [fields_by_path(arm.candidate) for arm in arms]
     for name in dict.fromkeys(name for fields in flat for name in fields):
         present = [fields[name] for fields in flat if name in fields]
         values = [fields.get(name, NOTHING) for fields in flat]
@@ -76,20 +87,12 @@ def _varied(arms: Sequence[ArmRow]) -> Iterator[Axis]:
             yield _levels(printable(name.removeprefix(ROOT)), values)
 
 
-def _flat(path: str, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield from _flat(f"{path}.{name}" if path else name, item)
-    else:
-        yield path, value
-
-
 def _levels(title: str, values: Sequence[JsonValue]) -> Axis:
     distinct = sorted(dict.fromkeys(map(_label, values)), key=_order)
-    numbers = [_number(value) for value in values]
+    numbers = [number(value) for value in values]
     if len(distinct) > MOST_LEVELS and None not in numbers:
         return replace(_measured(title, numbers, tuple(map(_label, values))), varied=True)
-    places = {label: _share(at, len(distinct)) for at, label in enumerate(distinct)}
+    places = {label: _between(at, 0, len(distinct) - 1) for at, label in enumerate(distinct)}
     texts = tuple(map(_label, values))
     return Axis(
         title, tuple(places[text] for text in texts), texts, tuple((at, label) for label, at in places.items()), True
@@ -106,14 +109,6 @@ def _order(label: str) -> tuple[bool, float, str]:
         return False, float(label), label
     except ValueError:
         return True, 0.0, label
-
-
-def _number(value: JsonValue) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _share(at: int, count: int) -> float:
-    return at / (count - 1) if count > 1 else 0.5
 
 
 def _costs(results: Results, lines: dict[str, Line]) -> Iterator[Axis]:
@@ -170,3 +165,22 @@ def _standing(results: Results, arm: str) -> str:
     statuses = [history.status for history in results.trials.get(arm, ())]
     counts = [(statuses.count(status), status.value) for status in TrialStatus]
     return ", ".join(f"{count} {name}" for count, name in counts if count) or "none yet"
+
+
+def explorer_page(report: Report, exploration: Exploration) -> str:
+    """Return the page. Raises MachineError without the extra `explore`."""
+    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
+    template = environment.get_template("explorer.html.jinja")
+    return template.render(
+        report=report,
+        policy=POLICY,
+        style=Markup(f"{variables()}\n{(HERE / 'explorer.css').read_text(encoding='utf-8')}"),
+        data=Markup(embedded(exploration)),
+        library=Markup(plotly_script()),
+        script=Markup((HERE / "explorer.js").read_text(encoding="utf-8")),
+    )
+
+
+def embedded(exploration: Exploration) -> str:
+    """Return the data as JSON that cannot end its element."""
+    return json_in_html(asdict(exploration))

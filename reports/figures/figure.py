@@ -6,27 +6,27 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from reports.figures.matplotlib_style import Figure, pdf_bytes, png_bytes, svg_text
+from reports.statistics.results import Results
 from reports.table import Table
 
-Evidence = TypeVar("Evidence")
 Data = TypeVar("Data")
 
 
 @dataclass(frozen=True)
-class ReportFigure(Generic[Evidence, Data]):
-    """One kind of figure; `FIGURE` in its file, listed once in reports/figures/__init__.py."""
+class ReportFigure(Generic[Data]):
+    """One kind of figure."""
 
     name: str
     """The name of its files."""
     title: Callable[[Data], str]
-    data: Callable[[Evidence], Data | None]
-    """The data of the figure, a pure function of the evidence; None if the figure does not apply."""
+    data: Callable[[Results], Data | None]
+    """The data of the figure, a pure function of the results; None if the figure does not apply."""
     table: Callable[[Data], Table]
     draw: Callable[[Data], Figure]
 
-    def picture_of(self, evidence: Evidence) -> "Picture | None":
+    def picture_of(self, results: Results) -> "Picture | None":
         """Return the figure with its data; None if it does not apply."""
-        data = self.data(evidence)
+        data = self.data(results)
         return None if data is None else Picture(self, data)
 
 
@@ -34,7 +34,7 @@ class ReportFigure(Generic[Evidence, Data]):
 class Picture:
     """A figure with its data, drawn lazily."""
 
-    figure: ReportFigure[Any, Any]
+    figure: ReportFigure[Any]
     data: Any
 
     @property

@@ -1,7 +1,8 @@
 """Panels of intervals, one per metric: a line for each named difference, with its numbers beside it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from reports.figures.matplotlib_style import Figure, new_figure, text_inches
 from reports.figures.style import COLOURS, INK, QUIET
@@ -36,17 +37,8 @@ class Panel:
         return f"{'lower' if self.metric.lower_is_better else 'higher'} is better"
 
 
-class Panels(Protocol):
-    """Data of a figure that is shown as panels of intervals."""
-
-    @property
-    def panels(self) -> tuple[Panel, ...]:
-        """From top to bottom."""
-
-
-def draw(shown: Panels) -> Figure:
+def draw(panels: Sequence[Panel]) -> Figure:
     """Return the panels as one column."""
-    panels = shown.panels
     heights = [len(panel.lines) + 1.6 for panel in panels]
     lines = [line for panel in panels for line in panel.lines]
     names = max(NAMES_INCHES, text_inches((line.name for line in lines), NAME_POINTS) + PAD_INCHES)
@@ -73,7 +65,10 @@ def draw(shown: Panels) -> Figure:
 def _draw_panel(axes: Any, panel: Panel) -> None:
     axes.set_title(f"{panel.subject}, 95% interval ({panel.better})")
     axes.axvline(0, color=QUIET, linewidth=0.9)
-    _draw_intervals(axes, panel)
+    for row_height, line in zip(_row_heights(panel), panel.lines, strict=True):
+        if line.difference.low is not None:
+            _draw_interval(axes, row_height, panel.metric, line.difference)
+    axes.spines["left"].set_visible(False)
     for row_height, line in zip(_row_heights(panel), panel.lines, strict=True):
         beside = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": NUMBER_POINTS}
         axes.text(NUMBERS_BEGIN, row_height, line.numbers, **beside)
@@ -82,18 +77,11 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def _draw_intervals(axes: Any, panel: Panel) -> None:
-    for row_height, line in zip(_row_heights(panel), panel.lines, strict=True):
-        if line.difference.low is not None:
-            draw_interval(axes, row_height, panel.metric, line.difference)
-    axes.spines["left"].set_visible(False)
-
-
 def _row_heights(panel: Panel) -> range:
     return range(len(panel.lines), 0, -1)
 
 
-def draw_interval(axes: Any, height: int, metric: Metric, difference: Difference) -> None:
+def _draw_interval(axes: Any, height: int, metric: Metric, difference: Difference) -> None:
     """Draw one interval: a square if better, a cross if worse, a hollow circle if it contains 0."""
     assert difference.delta is not None
     colour, marker, face = INK, "o", "none"

@@ -1,9 +1,10 @@
 """HTML: one self-contained page without scripts or external resources; the template escapes all names."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -27,22 +28,9 @@ SORTS = {
     "Rows behind the report": ("ledger/*",),
 }
 """Files of a results folder or a published report, by glob patterns."""
-
-
-@dataclass(frozen=True)
-class Link:
-    """A file, relative to the page."""
-
-    text: str
-    path: str
-
-
-@dataclass(frozen=True)
-class LinkGroup:
-    """Files of one kind."""
-
-    title: str
-    links: tuple[Link, ...]
+Links = Mapping[str, Sequence[str]]
+"""By kind of file, the paths relative to the page."""
+NO_LINKS: Links = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -51,14 +39,6 @@ class Part:
 
     anchor: str
     title: str
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A figure as SVG elements."""
-
-    title: str
-    svg: str
 
 
 @dataclass(frozen=True)
@@ -77,16 +57,11 @@ class ShownGrid(Part):
 
 def render(report: Report) -> str:
     """Return the page."""
-    return page(report, drawings(report))
+    return page(report)
 
 
-def drawings(report: Report) -> Iterator[Drawing]:
-    """Yield the figures of a report as SVG."""
-    yield from (Drawing(picture.title, picture.svg) for picture in report.pictures)
-
-
-def page(report: Report, shown: Iterable[Drawing], files: Sequence[LinkGroup] = ()) -> str:
-    """Return the page with these drawings and links to the files of its folder."""
+def page(report: Report, files: Links = NO_LINKS) -> str:
+    """Return the page with its figures and links to the files of its folder."""
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=True,
@@ -96,8 +71,8 @@ def page(report: Report, shown: Iterable[Drawing], files: Sequence[LinkGroup] = 
     )
     style = Markup(f"{variables()}\n{(HERE / 'page.css').read_text(encoding='utf-8')}")
     figures = [
-        ShownFigure(f"figure-{number}", drawing.title, Markup(following_the_page(drawing.svg)))
-        for number, drawing in enumerate(shown, start=1)
+        ShownFigure(f"figure-{number}", picture.title, Markup(following_the_page(picture.svg)))
+        for number, picture in enumerate(report.pictures, start=1)
     ]
     grids = [ShownGrid(anchor, grid.title, grid) for anchor, grid in _anchored(report.grids)]
     verdicts = [shown for shown in grids[1:] if shown.grid.name in VERDICTS]
@@ -136,7 +111,7 @@ def _anchored(grids: Iterable[Grid]) -> Iterator[tuple[str, Grid]]:
         yield anchor, grid
 
 
-def _ending(report: Report, files: Sequence[LinkGroup]) -> Iterator[Part]:
+def _ending(report: Report, files: Links) -> Iterator[Part]:
     yield Part("conditions", "Conditions")
     if report.made_with:
         yield Part("made-with", "Made with")
@@ -144,20 +119,10 @@ def _ending(report: Report, files: Sequence[LinkGroup]) -> Iterator[Part]:
         yield Part("files", "Files")
 
 
-def links_beside(folder: Path, reports: Sequence[str]) -> tuple[LinkGroup, ...]:
+def links_beside(folder: Path, reports: Sequence[str]) -> Links:
     """Return the links to the files of a report's folder: other formats, tables, figures and ledger rows."""
-    named = tuple(name for name in reports if (folder / name).is_file())
-    sorts = {title: _files(folder, patterns) for title, patterns in SORTS.items()}
-    groups = {"Other formats": named, **sorts}
-    return tuple(LinkGroup(title, tuple(map(_link, names))) for title, names in groups.items() if names)
-
-
-def _files(folder: Path, patterns: Sequence[str]) -> tuple[str, ...]:
-    paths = (path for pattern in patterns for path in sorted(folder.glob(pattern)))
-    return tuple(
-        path.relative_to(folder).as_posix() for path in paths if path.is_file() and not path.name.startswith(".")
-    )
-
-
-def _link(path: str) -> Link:
-    return Link(path.rpartition("/")[2], path)
+    groups = {"Other formats": [name for name in reports if (folder / name).is_file()]}
+    for title, patterns in SORTS.items():
+        paths = [path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file()]
+        groups[title] = [path.relative_to(folder).as_posix() for path in paths if not path.name.startswith(".")]
+    return {title: names for title, names in groups.items() if names}

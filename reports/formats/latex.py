@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from reports.document import Report
-from reports.grid import Cell, Column, Grid, aligned, packed
+from reports.grid import Grid, aligned, packed
 from reports.sanitise import printable
 
 PAGE_CHARACTERS = 100
@@ -63,20 +63,11 @@ def _slug(text: str) -> str:
 
 
 def _tabular(grid: Grid) -> str:
-    rows = ([_cell(cell) for cell in row] for row in grid.rows)
-    lines = aligned([*map(_heading, grid.columns)], rows, grid.columns)
+    lines = aligned(grid, escape, r"\textbf{{{}}}", "{}, {}")
     head, *cells = (rf" {' & '.join(line)} \\" for line in lines)
     alignment = "".join("r" if column.numeric else "l" for column in grid.columns)
     parts = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", head, r"\midrule", *cells, r"\bottomrule"]
     return "\n".join([*parts, r"\end{tabular}"])
-
-
-def _heading(column: Column) -> str:
-    return escape(f"{column.group}, {column.title}" if column.group else column.title)
-
-
-def _cell(cell: Cell) -> str:
-    return rf"\textbf{{{escape(cell.text)}}}" if cell.strong else escape(cell.text)
 
 
 def escape(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.cells import cell_len
 
 from reports.document import Report
-from reports.grid import Cell, Column, Grid, aligned
+from reports.grid import Grid, aligned
 from reports.sanitise import printable
 
 ESCAPED = re.compile(r"([\\`*_\[\]<>|~#$!&])")
@@ -60,19 +60,10 @@ def _section(grid: Grid) -> Iterator[str]:
 
 
 def _table(grid: Grid) -> str:
-    rows = ([_cell(cell) for cell in row] for row in grid.rows)
-    head, *cells = aligned([*map(_heading, grid.columns)], rows, grid.columns)
+    head, *cells = aligned(grid, escape, "**{}**", "{}: {}")
     rule = "|".join("-" * (cell_len(heading) + 2) for heading in head)
     first, *others = table_lines([head, *cells])
     return "\n".join([first, f"|{rule}|", *others])
-
-
-def _heading(column: Column) -> str:
-    return escape(f"{column.group}: {column.title}" if column.group else column.title)
-
-
-def _cell(cell: Cell) -> str:
-    return f"**{escape(cell.text)}**" if cell.strong else escape(cell.text)
 
 
 def escape(text: str) -> str:

@@ -7,10 +7,9 @@ import pkgutil
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 from reports.section import Section
-from reports.statistics.evidence import Evidence
+from reports.statistics.results import Results
 
 TABLES = (
     *(
@@ -41,7 +40,7 @@ CLAUSES = (
 )
 """Of the finding of a comparison of arms; that of a search is `best_candidate`."""
 CONDITIONS = (
-    *("setup", "vocabulary", "squad", "evaluation_set", "sampling", "objectives_by_arm", "differences_from_paper"),
+    *("setup", "vocabulary", "squad", "evaluation_set", "objectives_by_arm", "differences_from_paper"),
     *("failures", "constant_predictions", "equal_arms", "without_value", "searched_settings", "truncation"),
     *("contamination", "post_hoc_additions", "tuning_trials"),
 )
@@ -50,22 +49,15 @@ SEARCH_FINDING = "best_candidate"
 
 
 @cache
-def sections() -> dict[str, Section[Evidence]]:
+def sections() -> dict[str, Section]:
     """Return the questions by the names of their files."""
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return {name: section(name) for name in names if name != SEARCH_FINDING}
+    return {name: import_module(f"{__name__}.{name}").SECTION for name in names if name != SEARCH_FINDING}
 
 
-def section(name: str) -> Section[Any]:
-    """Return the question of a file."""
-    found = import_module(f"{__name__}.{name}").SECTION
-    assert isinstance(found, Section)
-    return found
-
-
-def in_order(order: Sequence[str], evidence: Evidence) -> Iterator[Section[Evidence]]:
+def in_order(order: Sequence[str], results: Results) -> Iterator[Section]:
     """Yield every question about an experiment, those that are named first; without trials those about none."""
     every = sections()
     for name in (*order, *(name for name in every if name not in order)):
-        if evidence.results.experiment.has_trials or not every[name].of_trials:
+        if results.experiment.has_trials or not every[name].of_trials:
             yield every[name]

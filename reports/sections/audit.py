@@ -7,15 +7,14 @@ row of their own. Final values at several seeds are compared after subtracting t
 Intervals: Wilson 1927 for shares, the stratified bootstrap (Efron 1979) for Kendall's rank correlation; 95% both.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
 from reports.columns import decimal, number_text
-from reports.grid import Column, shown, words
+from reports.grid import Column, words
 from reports.number_format import NOTHING, UNKNOWN, fixed
-from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
+from reports.section import Section, one_table
 from reports.statistics.objectives import Objectives
 from reports.statistics.results import Results
 from reports.statistics.trial_status import Stop, stop_of
@@ -108,7 +107,7 @@ def _row(name: int | str, stops_here: list[Stop], stops: list[Stop], endings: tu
     survivors = sorted(ending.final for ending in endings if ending.stopped_at is None)
     known = bool(survivors and audited)
     wrong = sum(ending.final < median(survivors) for ending in audited) if known else None
-    low, high = (None, None) if wrong is None else interval_of_share(wrong, len(audited))
+    low, high = (None, None) if wrong is None else wilson(wrong, len(audited))
     best = min((ending.final for ending in audited), default=float("inf"))
     one_row = len(stops_here) == 1 and not (
         stops_here[0].cause and Stop(stops_here[0].level) in stops
@@ -129,11 +128,6 @@ def _row(name: int | str, stops_here: list[Stop], stops: list[Stop], endings: tu
         "n": n,
         "regret": max(0.0, survivors[0] - best) if known else None,
     }
-
-
-def interval_of_share(hits: int, trials: int) -> tuple[float | None, float | None]:
-    """Return the 95% Wilson interval of a share; None without trials."""
-    return wilson(hits, trials) if trials else (None, None)
 
 
 def _agreement(
@@ -224,10 +218,6 @@ def in_units(results: Results, value: float) -> str:
     return f"{fixed(value, 4)} nats"
 
 
-def _count(name: str) -> Callable[[Row], str]:
-    return lambda row: NOTHING if row[name] is None else str(row[name])
-
-
 def _share(row: Row) -> str:
     share, low, high = (number_text(row[name], 2) for name in ("share", "low", "high"))
     return NOTHING if row["share"] is None else f"{share} [{low}, {high}]"
@@ -245,17 +235,16 @@ SURVIVORS = "better than survivors:"
 
 def _columns(results: Results) -> Iterator[Column]:
     yield from (words("hurdle"), Column("stopped"), Column("audited"))
-    yield Column("the median", SURVIVORS, read=_count("wrong"))
-    yield Column("the worst", SURVIVORS, read=_count("beat_worst"))
+    yield Column("the median", SURVIVORS, read=decimal("wrong", 0))
+    yield Column("the worst", SURVIVORS, read=decimal("beat_worst", 0))
     yield from (Column("wrong stops [95%]", read=_share), Column("τ hurdle, final [95%] (n)", read=_tau))
     scored = results.once(Objectives).first.name == SCORE
     yield Column("regret, points" if scored else "regret, nats", read=decimal("regret", 1 if scored else 4))
 
 
-def _content(evidence: Evidence) -> Content:
-    rates = evidence.results.once(audit_table)
-    title = "Audit of the hurdles: stopped trials trained to the end"
-    return Content(rates.filled, shown("audit", title, [*_columns(evidence.results)], rates.rows))
-
-
-SECTION = Section("audit", _content, lambda evidence: evidence.results.is_search)
+TITLE = "Audit of the hurdles: stopped trials trained to the end"
+SECTION = Section(
+    "audit",
+    one_table("audit", lambda results: results.once(audit_table).rows, TITLE, _columns),
+    lambda results: results.is_search,
+)

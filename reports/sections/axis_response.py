@@ -16,7 +16,7 @@ from reports.figures.matplotlib_style import Figure
 from reports.figures.named_lines import LOGARITHMIC, LinePanel, NamedLine, Point, figure_of
 from reports.sanitise import printable
 from reports.section import Section
-from reports.statistics.evidence import Evidence
+from reports.statistics.levels import fields_by_path
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval
@@ -73,22 +73,21 @@ class AxisResponse:
     panels: tuple[AxisPanel, ...]
 
 
-def axis_response_of(evidence: Evidence) -> AxisResponse | None:
+def axis_response_of(results: Results) -> AxisResponse | None:
     """Return the curve along the axis with the most arms; None without three arms that differ in one number only.
 
     None for a search, whose arms vary along many axes at once.
     """
-    results = evidence.results
     if results.is_search:
         return None
-    fields = {arm.name: fields_of(arm) for arm in results.arms}
+    fields = {arm.name: fields_by_path(arm.candidate) for arm in results.arms}
     path_and_lines = _axis(fields)
     if path_and_lines is None:
         return None
     path, lines = path_and_lines
     fields_of_first = [fields[line[0]] for line in lines]
     labels = _labels(fields_of_first, path)
-    default = default_value(next(arm for arm in results.arms if arm.name == lines[0][0]), path)
+    default = _default_value(next(arm for arm in results.arms if arm.name == lines[0][0]), path)
     panels = []
     for metric in results.headlines:
         arms_by_value = [_measured(results, metric, {arm: fields[arm][path] for arm in line}) for line in lines]
@@ -168,10 +167,13 @@ def _labels(lines: Sequence[Fields], path: str) -> list[str]:
     """Return a label per line, from the fields in which lines differ; empty for a single line."""
     names = {name for fields in lines for name in fields} - {path}
     differing = sorted(name for name in names if len({canonical_text(fields.get(name)) for fields in lines}) > 1)
-    label_fields = [name for name in PREFERRED if name in differing] or differing
-    return [
-        ", ".join(f"{_words(name)} {_value_text(fields.get(name))}" for name in label_fields[:2]) for fields in lines
-    ]
+    label_fields = ([name for name in PREFERRED if name in differing] or differing)[:2]
+    labels = []
+    for fields in lines:
+        values = {name: fields.get(name) for name in label_fields}
+        texts = (f"{_words(name)} {'none' if value is None else value}" for name, value in values.items())
+        labels.append(", ".join(texts))
+    return labels
 
 
 def _numeric(value: JsonValue) -> bool:
@@ -182,28 +184,7 @@ def _words(path: str) -> str:
     return path.rpartition(".")[2].replace("_", " ")
 
 
-def _value_text(value: JsonValue) -> str:
-    return "none" if value is None else str(value)
-
-
-def fields_of(arm: ArmRow) -> Fields:
-    """Return all values of an arm's candidate by dotted path, defaults included."""
-    return _values(arm.candidate)
-
-
-def _values(candidate: Candidate) -> Fields:
-    return dict(_flat(candidate.model_dump(mode="json"), ""))
-
-
-def _flat(document: Mapping[str, JsonValue], above: str) -> Iterator[tuple[str, JsonValue]]:
-    for name, value in document.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{above}{name}.")
-        else:
-            yield f"{above}{name}", value
-
-
-def default_value(arm: ArmRow, path: str) -> float | None:
+def _default_value(arm: ArmRow, path: str) -> float | None:
     """Return the default value at a path, with all other fields as in the arm."""
     document: dict[str, JsonValue] = canonical(arm.candidate)
     *above, name = path.split(".")
@@ -213,7 +194,7 @@ def default_value(arm: ArmRow, path: str) -> float | None:
     if isinstance(holder, dict):
         holder.pop(name, None)
     try:
-        value = _values(Candidate.model_validate_json(canonical_text(document))).get(path)
+        value = fields_by_path(Candidate.model_validate_json(canonical_text(document))).get(path)
     except ValidationError:  # the field has no default
         return None
     return float(value) if isinstance(value, int | float) else None
@@ -229,8 +210,15 @@ def draw(curve: AxisResponse) -> Figure:
 def _panel(panel: AxisPanel, axis: str, scale: Mapping[str, Any]) -> LinePanel:
     references = {line.reference for line in panel.lines}
     compared = f"{axis} {min(references):g}" if len(references) == 1 else f"each line's smallest {axis}"
+    lines = []
+    for line in panel.lines:
+        seeds = sorted({point.n for point in line.points})
+        n = f"n = {seeds[0]}" if len(seeds) == 1 else f"n = {seeds[0]} to {seeds[-1]}"
+        found = [(each.value, each.difference) for each in line.points]
+        points = [Point(value, each.delta or 0.0, each.low, each.high) for value, each in found]
+        lines.append(NamedLine(f"{line.label}, {n}" if line.label else n, points))
     return LinePanel(
-        lines=[NamedLine(_name(line), [*map(_point, line.points)]) for line in panel.lines],
+        lines=lines,
         title=f"Δ {panel.metric.title} to {compared}",
         spread=", 95% interval",
         label=axis,
@@ -240,16 +228,6 @@ def _panel(panel: AxisPanel, axis: str, scale: Mapping[str, Any]) -> LinePanel:
     )
 
 
-def _name(line: AxisLine) -> str:
-    seeds = sorted({point.n for point in line.points})
-    n = f"n = {seeds[0]}" if len(seeds) == 1 else f"n = {seeds[0]} to {seeds[-1]}"
-    return f"{line.label}, {n}" if line.label else n
-
-
-def _point(point: AxisPoint) -> Point:
-    return Point(point.value, point.difference.delta or 0.0, point.difference.low, point.difference.high)
-
-
 FIGURE = ReportFigure(
     "axis",
     lambda curve: f"Results by {curve.axis}",
@@ -257,4 +235,4 @@ FIGURE = ReportFigure(
     lambda curve: Table.of("axis", _rows(curve)),
     draw,
 )
-SECTION: Section[Evidence] = Section("axis_response", figure=FIGURE)
+SECTION = Section("axis_response", figure=FIGURE)

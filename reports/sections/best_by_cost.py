@@ -10,7 +10,7 @@ from reports.figures.named_lines import named_panels
 from reports.figures.style import COLOURS, QUIET
 from reports.sanitise import printable
 from reports.section import Section
-from reports.statistics.evidence import Evidence
+from reports.statistics.results import Results
 from reports.statistics.search_comparison import BestByCost, ComparedSearch, SearchComparison
 from reports.table import Row, Table
 from steeplechase.ledger.search_trace import recorded_trace
@@ -20,9 +20,8 @@ SEARCHES_AT_MOST = len(COLOURS) - FIRST_STYLE
 TITLE, BAND = "lowest held-out loss seen (nats), mean over search seeds", "95% interval"
 
 
-def _of_evidence(evidence: Evidence) -> SearchComparison | None:
+def _of_evidence(results: Results) -> SearchComparison | None:
     """Return the search of a report as a comparison of one; None without a search or before its first training."""
-    results = evidence.results
     if results.experiment.search is None:
         return None
     trace = recorded_trace(results.snapshot, results.experiment)
@@ -68,4 +67,4 @@ FIGURE = ReportFigure(
     lambda comparison: Table.of("best_by_cost", _rows(comparison)),
     draw,
 )
-SECTION: Section[Evidence] = Section("best_by_cost", figure=FIGURE)
+SECTION = Section("best_by_cost", figure=FIGURE)

@@ -7,11 +7,10 @@ from reports.number_format import counted, interval_text_with_n, sentence_of, sh
 from reports.section import Section
 from reports.sections.audit import audit_sentence
 from reports.sections.candidates import candidates_table
-from reports.statistics.evidence import Evidence
+from reports.statistics.held_out_losses import against_baseline, between
 from reports.statistics.metrics import Metric, in_place_of_score
 from reports.statistics.objectives import Objectives
 from reports.statistics.results import Results
-from reports.statistics.rung_losses import against_baseline, between
 from reports.table import Row
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE
@@ -42,7 +41,9 @@ def search_finding(results: Results, compared: bool = False) -> tuple[str, ...]:
     if finished and not compared:
         best = finished[0]
         which = "the only one to finish is" if len(finished) == 1 else "the best of them is"
-        clauses[0] += f"; {which} {_named(best)}, {_to_baseline(results, finished)}"
+        where = f" at {short(best['tokens'])} tokens" if isinstance(best["tokens"], int) else ""
+        named = f"{best['arm']} ({best['changes']}){where}"
+        clauses[0] += f"; {which} {named}, {_to_baseline(results, finished)}"
         clauses[0] += _not_distinguishable(results, finished)
     diverged, trials = results.diverged(BASELINE)
     if diverged and ranked:
@@ -88,12 +89,6 @@ def _ended(results: Results, ends: dict[str, str]) -> str:
     return text if measured else f"No result: {text[0].lower()}{text[1:]}, and the baseline {baseline}"
 
 
-def _named(best: Row) -> str:
-    tokens = best["tokens"]
-    where = f" at {short(tokens)} tokens" if isinstance(tokens, int) else ""
-    return f"{best['arm']} ({best['changes']}){where}"
-
-
 def _to_baseline(results: Results, finished: Sequence[Row]) -> str:
     """Return the difference of the best candidate to the baseline in the first objective."""
     arm, objectives = str(finished[0]["arm"]), results.once(Objectives)
@@ -114,17 +109,13 @@ def _to_baseline(results: Results, finished: Sequence[Row]) -> str:
     if difference.delta is None or not difference.excludes_zero:
         return f"which does not differ significantly from the baseline in {where} ({interval})"
     word = "better" if metric.better(difference.delta, 0.0) else "worse"
-    return f"significantly {word} than the baseline{_uncorrected(finished)} in {where} ({interval})"
+    count = len(finished)
+    choice = f" (without correction for the choice of the best of {count})" if count > 1 else ""
+    return f"significantly {word} than the baseline{choice} in {where} ({interval})"
 
 
 def _decimals(results: Results, metric: Metric) -> int:
     return results.decimals(Metric(in_place_of_score(metric.name, results.tasks)))
-
-
-def _uncorrected(finished: Sequence[Row]) -> str:
-    """Return that the test of the best candidate is not corrected for its choice; empty where it is the only one."""
-    count = len(finished)
-    return f" (without correction for the choice of the best of {count})" if count > 1 else ""
 
 
 def _not_distinguishable(results: Results, finished: Sequence[Row]) -> str:
@@ -175,4 +166,4 @@ def _space(results: Results) -> str:
     return points_text(results.experiment, candidates, asked) if candidates == points else ""
 
 
-SECTION: Section[Evidence] = Section("best_candidate", clauses=lambda evidence: search_finding(evidence.results))
+SECTION = Section("best_candidate", clauses=search_finding)

@@ -1,6 +1,6 @@
 """Candidates of a search, ranked by the last rung reached and by the paired difference to the baseline there."""
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from statistics import fmean, stdev
 
@@ -8,10 +8,9 @@ from reports.columns import delta, number_text, spread, tokens
 from reports.grid import Column, shown, words
 from reports.number_format import NOTHING, distinct, short
 from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
+from reports.statistics.held_out_losses import Losses, Reach, losses_of, reach_of, to_baseline
 from reports.statistics.objectives import LOSS_DECIMALS, Objectives, may_rank, title_of
 from reports.statistics.results import Results
-from reports.statistics.rung_losses import Losses, Reach, losses_of, reach_of, to_baseline
 from reports.statistics.trial_status import status_of
 from reports.table import Row, Table, interval, number
 from steeplechase.analysis.difference import Difference
@@ -20,7 +19,6 @@ from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 from steeplechase.configuration.stage_label import PRETRAIN, pretraining_marks
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import ArmRow, TrialStatus
-from steeplechase.ledger.trial_history import TrialHistory
 
 OF_SCORE = ("score", "sd_score", "n_score", "delta_score", "low_score", "high_score")
 SCORE_DECIMALS = 1
@@ -155,14 +153,11 @@ def candidates_notes(results: Results) -> Iterator[str]:
             f"Audited (trained to the end of the budget after a hurdle had stopped it): {', '.join(audited)}. "
             "Only the audit uses these results; ranks, Results and the Pareto front leave them out."
         )
-    repeats = sum(history.trial.cohort is not None for history in _of_candidates(results))
+    trials = [history.trial for history in results.snapshot.histories]
+    repeats = sum(trial.cohort is not None for trial in trials if trial.arm != BASELINE)
     if repeats:
         what = "1 proposal repeats" if repeats == 1 else f"{repeats} proposals repeat"
         yield f"{what} an earlier candidate at a further seed; max_candidates counts repeats and the baseline."
-
-
-def _of_candidates(results: Results) -> Iterator[TrialHistory]:
-    return (history for history in results.snapshot.histories if history.trial.arm != BASELINE)
 
 
 def _stop(results: Results, arm: str) -> dict[str, JsonValue]:
@@ -187,10 +182,12 @@ def _columns(results: Results) -> Iterator[Column]:
         return objectives.text(str(row["arm"]), name) if row["arm"] in objectives.values else NOTHING
 
     def stopped(row: Row) -> str:
-        level = row["stopped_at_hurdle"]
-        return NOTHING if level is None else f"{_stop_word(row, at_end_of_budget)} {level}"
+        level, sets = row["stopped_at_hurdle"], row["threshold"] is None and row["value"] is not None
+        word = "end of budget," if row["arm"] in at_end_of_budget else "sets hurdle" if sets else "hurdle"
+        return NOTHING if level is None else f"{word} {level}"
 
-    yield from (words("candidate", "arm"), words("changes"), Column("rank", read=_or_nothing("rank")))
+    yield from (words("candidate", "arm"), words("changes"))
+    yield Column("rank", read=lambda row: str(row["rank"] or NOTHING))
     if objectives.names[0] == SCORE:
         yield Column("mean ± sd (n)", "score", read=spread(SCORE_DECIMALS, "score", "sd_score", "n_score"))
         yield delta(SCORE_DECIMALS, group="score", suffix="_score")
@@ -199,22 +196,11 @@ def _columns(results: Results) -> Iterator[Column]:
     if objectives.names[1:]:
         yield words("on the front", lambda row: "yes" if row["front"] else NOTHING, "objectives")
     yield Column("tokens", "last rung", read=tokens)
-    yield Column("seeds", "last rung", read=_or_nothing("seeds"))
+    yield Column("seeds", "last rung", read=lambda row: str(row["seeds"] or NOTHING))
     yield Column("loss ± sd (n)", "last rung", read=spread(LOSS_DECIMALS, "held_out_loss"))
     yield delta(LOSS_DECIMALS, group="last rung")
     yield words("at", stopped, "stopped")
     yield Column(f"{results.experiment.pretraining.hurdle.compared} / threshold", "stopped", read=_against)
-
-
-def _or_nothing(name: str) -> Callable[[Row], str]:
-    return lambda row: str(row[name] or NOTHING)
-
-
-def _stop_word(row: Row, at_end_of_budget: Container[str]) -> str:
-    """Return what stopped a candidate: the end of the policy's budget, a hurdle that it sets, or a hurdle."""
-    if row["arm"] in at_end_of_budget:
-        return "end of budget,"
-    return "sets hurdle" if row["threshold"] is None and row["value"] is not None else "hurdle"
 
 
 def _against(row: Row) -> str:
@@ -236,8 +222,8 @@ def _notes(results: Results) -> Iterator[str]:
         yield f"The best of {candidates} candidates was selected by the {by} shown here, so that its Δ is optimistic."
 
 
-def _content(evidence: Evidence) -> Content:
-    results, candidates = evidence.results, evidence.results.once(candidates_table)
+def _content(results: Results) -> Content:
+    candidates = results.once(candidates_table)
     objectives = results.once(Objectives)
     title = "Candidates, ranked by the last rung reached and by Δ to the baseline there"
     if not objectives.loss_alone:
@@ -245,4 +231,4 @@ def _content(evidence: Evidence) -> Content:
     return Content((candidates,), shown("candidates", title, [*_columns(results)], candidates.rows, _notes(results)))
 
 
-SECTION = Section("candidates", _content, lambda evidence: evidence.results.is_search)
+SECTION = Section("candidates", _content, lambda results: results.is_search)

@@ -16,12 +16,11 @@ from reports.statistics.claims import (
     TestedClaim,
     judged_claims,
 )
-from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, compared
 from search_space.released.differences import option_departures
-from steeplechase.configuration.claims import Claim, Sign
+from steeplechase.configuration.claims import Sign
 from steeplechase.configuration.metrics import COSTS
 
 NOUNS = {PAPER: "tested ordering{} of the paper", EXPERIMENT: "claim{} of the experiment"}
@@ -45,28 +44,24 @@ def claims_table(results: Results, of_study: Sequence[TestedClaim] = ()) -> Tabl
 
 def _row(results: Results, judged: JudgedClaim) -> Row:
     tested = judged.tested
+    arms = [arm for arm in results.arms if arm.name in tested.claim.arms] if tested.by == PAPER else []
+    departures = option_departures(*(arm.candidate.architecture for arm in arms))
+    departing = "; ".join(departure.brief for departure in departures)
     return {
         "claim": str(tested.claim),
         "by": tested.by,
         "metric": tested.claim.metric,
         "verdict": str(judged.outcome),
         "pointwise": str(tested.pointwise),
-        "p_supported": judged.corrected.supported_p,
-        "p_contradicted": judged.corrected.contradicted_p,
+        "p_supported": judged.corrected.outside,
+        "p_contradicted": judged.corrected.inside,
         "probability": tested.probability,
         "power": tested.power,
         "reason": tested.reason or None,
         **compared(tested.difference),
         "afterwards": added_text(results, tested.claim, tested.text),
-        "departure": _departing(results, tested.claim) if tested.by == PAPER else None,
+        "departure": departing or None,
     }
-
-
-def _departing(results: Results, claim: Claim) -> str | None:
-    """Return the options in which the claim's arms differ from the paper's; None without a difference."""
-    arms = (arm for arm in results.arms if arm.name in (claim.first, claim.second))
-    departures = option_departures(*(arm.candidate.architecture for arm in arms))
-    return "; ".join(departure.brief for departure in departures) or None
 
 
 def _columns(results: Results, rows: Sequence[Row]) -> list[Column]:
@@ -140,11 +135,11 @@ def _named(claims: Sequence[TestedClaim]) -> str:
     return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _content(evidence: Evidence) -> Content:
-    results, claims = evidence.results, claims_table(evidence.results)
+def _content(results: Results) -> Content:
+    claims = claims_table(results)
     columns, title = _columns(results, claims.rows), "Claims and their verdicts"
     notes = [claims_note(claims)]
     return Content((claims,), shown("claims", title, columns, claims.rows, notes, FURTHER_NOTE))
 
 
-SECTION = Section("claims", _content, clauses=lambda evidence: claims_clauses(evidence.results))
+SECTION = Section("claims", _content, clauses=claims_clauses)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from reports.section import Section
-from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.selected_settings import chosen_records
@@ -13,9 +12,9 @@ from steeplechase.ledger.stage_results import FineTuneResult
 TERM = "Collapsed fine-tunings"
 
 
-def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
+def _conditions(results: Results) -> Iterator[tuple[str, str]]:
     """Yield the number of collapsed fine-tunings by arm and task; none without one."""
-    collapsed = "; ".join(_collapsed(evidence.results))
+    collapsed = "; ".join(_collapsed(results))
     if collapsed:
         yield TERM, f"constant predictions: {collapsed}; their correlation is set to 0"
 

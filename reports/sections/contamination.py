@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 
 from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
 from reports.table import Row, Table
 from steeplechase.ledger.contamination import contamination_results
 from steeplechase.ledger.records import Record
@@ -42,8 +41,8 @@ def leakage_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
         yield TERM, f"{'; '.join(shares)}. Counted: {RULE}"
 
 
-SECTION: Section[Evidence] = Section(
+SECTION = Section(
     "leakage",
-    lambda evidence: Content(leakage_table(evidence.results.snapshot.shared).filled),
-    conditions=lambda evidence: leakage_notes(evidence.results.snapshot.shared),
+    lambda results: Content(leakage_table(results.snapshot.shared).filled),
+    conditions=lambda results: leakage_notes(results.snapshot.shared),
 )

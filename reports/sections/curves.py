@@ -11,8 +11,7 @@ from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
 from reports.number_format import short
 from reports.sanitise import printable
 from reports.section import Section
-from reports.statistics.evidence import Evidence
-from reports.statistics.held_out_curves import furthest_curves
+from reports.statistics.held_out_losses import furthest_curves
 from reports.statistics.results import Results
 from reports.table import Row, Table
 from steeplechase.ledger.trial_history import TrialHistory
@@ -54,9 +53,8 @@ class Curves:
     hurdles: tuple[HurdleMark, ...]
 
 
-def curves_of(evidence: Evidence) -> Curves | None:
+def curves_of(results: Results) -> Curves | None:
     """Return the curves; None before a measurement."""
-    results = evidence.results
     lines = tuple(line for arm in results.arms if (line := _line(results, arm.name)))
     return Curves(lines, tuple(_hurdles(results))) if lines else None
 
@@ -197,4 +195,4 @@ FIGURE = ReportFigure(
     lambda curves: Table.of("curves", _curve_rows(curves)),
     draw,
 )
-SECTION: Section[Evidence] = Section("curves", figure=FIGURE)
+SECTION = Section("curves", figure=FIGURE)

@@ -6,7 +6,6 @@ from reports.grid import shown, words
 from reports.number_format import short
 from reports.section import Content, Section
 from reports.sections.paper_comparison import paper_rows
-from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table
 from search_space.architecture import Architecture
@@ -29,28 +28,21 @@ def options_departing(results: Results) -> tuple[OptionDeparture, ...]:
     return option_departures(*(arm.candidate.architecture for arm in results.arms))
 
 
-def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    """Yield the differences as conditions, for reports without a table of differences."""
-    results = evidence.results
-    yield from _from_origin(results)
-    if paper_rows(results) is None and (options := options_departing(results)):
-        yield "Options that differ from the paper's", "; ".join(option.what for option in options)
+def _conditions(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield the differences as conditions, for reports without a table of differences.
 
-
-def _from_origin(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield the differences of corpus, budget and baseline from the papers' values, the defaults of Candidate.
-
-    If the experiment names a table of the paper, its table of differences has them by arm instead.
+    Those of corpus, budget and baseline are from the papers' values, the defaults of Candidate.
     """
     origin, experiment = Candidate(), results.experiment
-    if experiment.paper is None or experiment.paper.table:
-        return
-    parts = [f"corpus {experiment.corpus.kind} (ConvBERT: {published().corpora['convbert']['pretraining']})"]
-    parts.append(f"{short(experiment.pretraining.tokens)} tokens ({short(PRESETS['electra-small'].tokens)})")
-    for path in difference(origin, experiment.baseline):
-        name = path.removeprefix("recipe.").replace("_", " ")
-        parts.append(f"{name} {_plain(experiment.baseline, path)} ({_plain(origin, path)})")
-    yield "Differences from the papers", f"{', '.join(parts)}; in brackets: {ORIGIN}"
+    if experiment.paper is not None and not experiment.paper.table:
+        parts = [f"corpus {experiment.corpus.kind} (ConvBERT: {published().corpora['convbert']['pretraining']})"]
+        parts.append(f"{short(experiment.pretraining.tokens)} tokens ({short(PRESETS['electra-small'].tokens)})")
+        for path in difference(origin, experiment.baseline):
+            name = path.removeprefix("recipe.").replace("_", " ")
+            parts.append(f"{name} {_plain(experiment.baseline, path)} ({_plain(origin, path)})")
+        yield "Differences from the papers", f"{', '.join(parts)}; in brackets: {ORIGIN}"
+    if paper_rows(results) is None and (options := options_departing(results)):
+        yield "Options that differ from the paper's", "; ".join(option.what for option in options)
 
 
 def _plain(candidate: Candidate, path: str) -> str:
@@ -114,8 +106,8 @@ def _of_fine_tuning(results: Results) -> Iterator[str]:
             yield f"of {task}: {', '.join(of_this_task)}"
 
 
-def _content(evidence: Evidence) -> Content:
-    rows = _rows(evidence.results) if paper_rows(evidence.results) is not None else ()
+def _content(results: Results) -> Content:
+    rows = _rows(results) if paper_rows(results) is not None else ()
     differences = Table.of(DEPARTURES, rows)
     columns = [words("where"), words("this run (the paper)", "what")]
     grids = shown(DEPARTURES, "Differences from the paper", columns, differences.rows)

@@ -1,14 +1,19 @@
-"""The baseline's objective and the held-out evaluation set, the same for every arm and seed."""
+"""What arms are measured on: the baseline's objective and held-out evaluation set, and the sampled examples.
+
+The intervals of differences are over seeds, and over the examples whose values were kept.
+"""
 
 from collections.abc import Collection, Iterable, Iterator
 
 from reports.section import Section
-from reports.statistics.evidence import Evidence
+from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
 from steeplechase.ledger.records import Record, shared_evaluation_set, with_results
 from steeplechase.ledger.stage_results import TokensResult
 
 TERM, ENTROPY, OTHER = "Held-out evaluation set", "Unigram entropy", "Other held-out losses"
 MASKED = "masked_language_model"
+SAMPLED, ALONE = "Sampled", "seeds alone, without the sampling error of the examples"
 
 
 def evaluation_set_notes(
@@ -39,8 +44,7 @@ def evaluation_set_notes(
         yield ENTROPY, f"{entropies[-1]:.3f} nats, the loss on a masked token of {model}"
 
 
-def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    results = evidence.results
+def _conditions(results: Results) -> Iterator[tuple[str, str]]:
     if results.experiment.pretrains:
         yield "Objective", results.experiment.baseline.objective.name
     yield from evaluation_set_notes(
@@ -50,6 +54,30 @@ def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
         arms=[arm.name for arm in results.arms],
         other_loss=results.snapshot.arms_with_other_loss,
     )
+    yield from _sampling(results)
+
+
+def _sampling(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield what the differences of each metric are sampled over; nothing in a search or before there are values."""
+    by_sample: dict[str, list[str]] = {}
+    for metric in () if results.is_search else results.metrics:
+        if any(metric.name in values for values in results.values.values()):
+            by_sample.setdefault(_sampled(results, metric), []).append(metric.title)
+    if [*by_sample] == [ALONE]:
+        yield SAMPLED, f"all intervals are over {ALONE}"
+    elif by_sample:
+        text = "; ".join(f"{', '.join(titles)}: {sample}" for sample, titles in by_sample.items())
+        yield SAMPLED, f"intervals of differences are over: {text}. All other intervals are over seeds alone"
+
+
+def _sampled(results: Results, metric: Metric) -> str:
+    sets = results.examples(metric.name)
+    if not sets:
+        return ALONE
+    units = " and ".join(f"{each.count:,} {each.unit}" for each in sets)
+    tested = [arm for arm, values in results.values.items() if len(values.get(metric.name, {})) > 1]
+    lacking = results.without_examples(tested, metric)
+    return f"seeds and {units}" + (f" (but not those of {', '.join(lacking)})" if lacking else "")
 
 
 SECTION = Section("evaluation_set", conditions=_conditions)

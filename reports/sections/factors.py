@@ -15,7 +15,6 @@ from reports.section import Content, Section
 from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.contrasts import Weights
 from reports.statistics.crossed import CrossedArms, crossed_arms, missing_runs_note
-from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, compared
@@ -192,12 +191,11 @@ def _arms_of_design(results: Results) -> str:
     return f"the {counted(len(crossed.arms), 'arm')} that vary {varied}"
 
 
-def _clauses(evidence: Evidence) -> Iterator[str]:
+def _clauses(results: Results) -> Iterator[str]:
     """Yield for each metric the statistically significant main effects and interactions; none without a test.
 
     A design with a single factor has no clause: its effects are differences of arms, which the finding reports.
     """
-    results = evidence.results
     effects, metrics = results.once(tested_effects), results.measured_headlines
     if len({test.effect.name.partition("=")[0] for test in effects if test.effect.kind == "main"}) < CROSSED:
         return
@@ -237,12 +235,11 @@ def _named(results: Results, effects: Sequence[TestedEffect]) -> str:
     return f", namely {texts}{more}" if significant else f"; significant without correction only: {texts}{more}"
 
 
-def _content(evidence: Evidence) -> Content:
-    results = evidence.results
+def _content(results: Results) -> Content:
     effects = Table.of("factors", map(_row, results.once(tested_effects)))
     missing_runs = tuple(filter(None, [missing_runs_note(results)]))
     grids = tuple(_grids(results, effects, (*missing_runs, *_notes(results, effects))))
     return Content((effects,), grids, notes_on_results=() if grids else missing_runs)
 
 
-SECTION = Section("factors", _content, lambda evidence: not evidence.results.is_search, _clauses)
+SECTION = Section("factors", _content, lambda results: not results.is_search, _clauses)

@@ -4,13 +4,11 @@ from collections.abc import Iterator
 
 from reports.sanitise import printable
 from reports.section import Section
-from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.ledger.records import NOT_ENDED, TrialStatus, with_results
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import FailedStage
-from steeplechase.ledger.trial_history import TrialHistory
 
 TERM = "Failed"
 INCOMPLETE = "Incomplete"
@@ -25,17 +23,13 @@ def failures_of(results: Results) -> dict[str, list[str]]:
     for arm in results.arms:
         for history in results.trials[arm.name]:
             if history.status is TrialStatus.FAILED:
-                key = (_reason(history), arm.name)
+                errors = [result.error for _, result in with_results(history.records, FailedStage)]
+                key = (printable(errors[-1]) if errors and errors[-1] else UNKNOWN_REASON, arm.name)
                 counts[key] = counts.get(key, 0) + 1
     by_reason: dict[str, list[str]] = {}
     for (reason, name), count in counts.items():
         by_reason.setdefault(reason, []).append(f"{name} ({count} of {len(results.trials[name])})")
     return by_reason
-
-
-def _reason(history: TrialHistory) -> str:
-    errors = [result.error for _, result in with_results(history.records, FailedStage)]
-    return printable(errors[-1]) if errors and errors[-1] else UNKNOWN_REASON
 
 
 def diverged_clause(results: Results) -> str:
@@ -49,8 +43,7 @@ def failures_clause(results: Results) -> str:
     return "; ".join(f"failed: {', '.join(arms)}: {_short(reason)}" for reason, arms in failures_of(results).items())
 
 
-def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    results = evidence.results
+def _conditions(results: Results) -> Iterator[tuple[str, str]]:
     yield "Diverged", _diverged(results)
     failed = "; ".join(f"{', '.join(arms)}: {reason}" for reason, arms in failures_of(results).items())
     if failed:
@@ -91,8 +84,8 @@ def _short(reason: str) -> str:
     return cut.rstrip(" .;")
 
 
-def _clauses(evidence: Evidence) -> list[str]:
-    return [diverged_clause(evidence.results), failures_clause(evidence.results)]
-
-
-SECTION = Section("failures", clauses=_clauses, conditions=_conditions)
+SECTION = Section(
+    "failures",
+    clauses=lambda results: [diverged_clause(results), failures_clause(results)],
+    conditions=_conditions,
+)

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from reports.columns import DELTA, interval_cell
 from reports.figures.figure import ReportFigure
 from reports.figures.named_lines import LOGARITHMIC, LinePanel, NamedLine, Point, figure_of
 from reports.figures.style import COLOURS
-from reports.grid import Column, grid, with_notes, words
+from reports.grid import Cell, Column, shown, words
 from reports.number_format import NOTHING, short
 from reports.sanitise import printable
 from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Table, compared
@@ -75,38 +75,39 @@ def _table(gaps: Sequence[BudgetGap]) -> Table:
     return Table.of(BY_BUDGET, rows)
 
 
-def _content(evidence: Evidence) -> Content:
-    gaps = evidence.results.once(budget_gaps_of)
-    decimals = evidence.results.decimals(Metric(HELD_OUT_LOSS))
+def _content(results: Results) -> Content:
+    gaps = results.once(budget_gaps_of)
+    decimals = results.decimals(Metric(HELD_OUT_LOSS))
     budgets = sorted({gap.tokens for gap in gaps})
     cells = {(gap.architecture, gap.tokens): interval_cell(gap.difference, decimals) for gap in gaps}
-    rows = ([name, *(cells.get((name, tokens), NOTHING) for tokens in budgets)] for name in _architectures(gaps))
-    columns = [words("arm"), *(Column(f"{short(tokens)} tokens", DELTA) for tokens in budgets)]
+
+    def at_budget(tokens: int, architecture: str) -> str | Cell:
+        return cells.get((architecture, tokens), NOTHING)
+
+    columns = [words("arm", str)]
+    columns += [Column(f"{short(tokens)} tokens", DELTA, read=partial(at_budget, tokens)) for tokens in budgets]
     title = "Held-out loss against the baseline by pretraining budget"
-    return Content(_table(gaps).filled, (with_notes(grid(BY_BUDGET, title, columns, rows), [NOTE]),))
+    return Content(_table(gaps).filled, shown(BY_BUDGET, title, columns, _architectures(gaps), [NOTE]))
 
 
 def _architectures(gaps: Sequence[BudgetGap]) -> list[str]:
     return list(dict.fromkeys(gap.architecture for gap in gaps))
 
 
-def _measured(evidence: Evidence) -> tuple[BudgetGap, ...] | None:
+def _measured(results: Results) -> tuple[BudgetGap, ...] | None:
     """Return the measured gaps of the first architectures that have two; None where there are none."""
-    measured = [gap for gap in evidence.results.once(budget_gaps_of) if gap.difference.delta is not None]
+    measured = [gap for gap in results.once(budget_gaps_of) if gap.difference.delta is not None]
     names = [gap.architecture for gap in measured]
     named = [name for name in _architectures(measured) if names.count(name) > 1][: len(COLOURS) - 1]
     return tuple(gap for gap in measured if gap.architecture in named) or None
 
 
 def _panel(gaps: Sequence[BudgetGap]) -> LinePanel:
-    differences = {name: [gap for gap in gaps if gap.architecture == name] for name in _architectures(gaps)}
-    lines = [
-        NamedLine(
-            printable(name),
-            [Point(gap.tokens, gap.difference.delta, gap.difference.low, gap.difference.high) for gap in of_arm],
-        )
-        for name, of_arm in differences.items()
-    ]
+    lines = []
+    for name in _architectures(gaps):
+        of_arm = [(gap.tokens, gap.difference) for gap in gaps if gap.architecture == name]
+        points = [Point(tokens, each.delta, each.low, each.high) for tokens, each in of_arm]
+        lines.append(NamedLine(printable(name), points))
     return LinePanel(
         lines=lines,
         title="Δ held-out loss (nats) to the baseline",
@@ -126,4 +127,4 @@ FIGURE = ReportFigure(
     _table,
     lambda gaps: figure_of([_panel(gaps)]),
 )
-SECTION = Section(BY_BUDGET, _content, lambda evidence: bool(evidence.results.once(budget_gaps_of)), figure=FIGURE)
+SECTION = Section(BY_BUDGET, _content, lambda results: bool(results.once(budget_gaps_of)), figure=FIGURE)

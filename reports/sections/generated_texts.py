@@ -1,14 +1,13 @@
 """Scores of generated texts with their spread over seeds and over texts, and a few texts beside their references."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import exp
 from statistics import fmean, stdev
 
-from reports.columns import spread_text
+from reports.columns import grouped, shared, spread_text
 from reports.grid import Column, shown, words
 from reports.number_format import UNKNOWN, fixed
 from reports.section import Content, Section, with_rows
-from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, number
 from steeplechase.ledger.records import with_results
@@ -66,11 +65,8 @@ def _sample_rows(results: Results) -> Iterator[Row]:
 
 def _over_seeds(rows: list[Row]) -> str:
     """Return the mean and standard deviation over pretraining seeds."""
-    by_seed: dict[object, list[float]] = {}
-    for row in rows:
-        if (value := number(row["value"])) is not None:
-            by_seed.setdefault(row["seed"], []).append(value)
-    means = [fmean(each) for each in by_seed.values()]
+    valued = [row for row in rows if number(row["value"]) is not None]
+    means = [fmean(number(row["value"]) or 0.0 for row in of_seed) for of_seed in grouped(valued, "seed")]
     if not means:
         return UNKNOWN
     return spread_text(fmean(means), stdev(means) if len(means) > 1 else None, len(means), DECIMALS)
@@ -84,26 +80,19 @@ def _over_texts(rows: list[Row]) -> str:
     return f"±{fixed(fmean(halves), DECIMALS)}" if halves and valued else UNKNOWN
 
 
-def _first(name: str) -> Callable[[list[Row]], str]:
-    return lambda rows: str(rows[0][name])
-
-
 COLUMNS = (
-    *(words(name, _first(name)) for name in ("arm", "task", "metric")),
+    *map(shared, ("arm", "task", "metric")),
     *(Column("mean ± sd (n)", read=_over_seeds), Column("over texts", read=_over_texts)),
 )
 SAMPLE_COLUMNS = [*map(words, ("task", "arm", "source", "reference", "generated"))]
 
 
-def _content(evidence: Evidence) -> Content:
-    scores = Table.of(NAME, _score_rows(evidence.results))
-    samples = Table.of(SAMPLES, _sample_rows(evidence.results))
-    places: dict[tuple[object, ...], list[Row]] = {}
-    for row in scores.rows:
-        places.setdefault((row["arm"], row["task"], row["metric"]), []).append(row)
+def _content(results: Results) -> Content:
+    scores = Table.of(NAME, _score_rows(results))
+    samples = Table.of(SAMPLES, _sample_rows(results))
     signatures = dict.fromkeys(f"{row['metric']}: {row['signature']}" for row in scores.rows if row["signature"])
     grids = (
-        *shown(NAME, TITLE, COLUMNS, places.values(), [NOTE], *signatures),
+        *shown(NAME, TITLE, COLUMNS, grouped(scores.rows, "arm", "task", "metric"), [NOTE], *signatures),
         *shown(SAMPLES, SAMPLES_TITLE, SAMPLE_COLUMNS, samples.rows, [CHOSEN]),
     )
     return Content(with_rows(scores, samples), grids)

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from reports.columns import decimal, tokens
-from reports.grid import Column, shown
-from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
+from reports.grid import Column
+from reports.section import Section, one_table
 from reports.statistics.results import Results
-from reports.table import Row, Table
+from reports.table import Row
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.stage_label import pretraining_marks
 from steeplechase.ledger.records import TrialStatus
@@ -20,12 +19,8 @@ COLUMNS = (
 )
 
 
-def savings_table(results: Results) -> Table:
-    """Return a row per hurdle that stopped trials: the rest of their trainings, by share of tokens."""
-    return Table.of("hurdle_savings", _rows(results))
-
-
 def _rows(results: Results) -> Iterator[Row]:
+    """Yield a row per hurdle that stopped trials: the rest of their trainings, by share of tokens."""
     marks = [int(label.partition("@")[2]) for label in pretraining_marks(results.snapshot.labels)]
     stopped = [
         (history, stop.level)
@@ -48,9 +43,6 @@ def _rows(results: Results) -> Iterator[Row]:
         }
 
 
-def _content(evidence: Evidence) -> Content:
-    savings = savings_table(evidence.results)
-    return Content(savings.filled, shown(savings.name, TITLE, COLUMNS, savings.rows))
-
-
-SECTION = Section("hurdle_savings", _content, lambda evidence: evidence.results.is_search)
+SECTION = Section(
+    "hurdle_savings", one_table("hurdle_savings", _rows, TITLE, COLUMNS), lambda results: results.is_search
+)

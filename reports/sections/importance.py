@@ -6,7 +6,6 @@ from reports.columns import decimal
 from reports.grid import Column, shown, words
 from reports.section import Content, Section
 from reports.sections.candidates import candidates_table
-from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.objectives import Objectives
 from reports.statistics.results import Results
@@ -16,12 +15,12 @@ from steeplechase.configuration.metrics import SCORE
 COLUMNS = (words("axis", "path"), Column("share of variance", read=decimal("importance", 2)), Column("candidates"))
 
 
-def _content(evidence: Evidence) -> Content:
-    measured = sum(row["tokens"] is not None for row in evidence.results.once(candidates_table).rows)
-    ranked = sorted(evidence.results.snapshot.importance.items(), key=lambda item: (-item[1], item[0]))
+def _content(results: Results) -> Content:
+    measured = sum(row["tokens"] is not None for row in results.once(candidates_table).rows)
+    ranked = sorted(results.snapshot.importance.items(), key=lambda item: (-item[1], item[0]))
     rows: Iterator[Row] = ({"path": path, "importance": share, "candidates": measured} for path, share in ranked)
     shares = Table.of("importance", rows)
-    return Content((shares,), shown(shares.name, _title(evidence.results), COLUMNS, shares.rows))
+    return Content((shares,), shown(shares.name, _title(results), COLUMNS, shares.rows))
 
 
 def _title(results: Results) -> str:
@@ -38,8 +37,4 @@ def _title(results: Results) -> str:
     return f"Importance: share of the variance of the {value} {where}"
 
 
-def _applies(evidence: Evidence) -> bool:
-    return evidence.results.is_search and bool(evidence.results.snapshot.importance)
-
-
-SECTION = Section("importance", _content, _applies)
+SECTION = Section("importance", _content, lambda results: results.is_search and bool(results.snapshot.importance))

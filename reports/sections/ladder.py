@@ -12,7 +12,6 @@ from reports.number_format import difference_text, short
 from reports.sanitise import printable
 from reports.section import Section
 from reports.statistics.arm_costs import costs_of
-from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval
@@ -43,22 +42,18 @@ class Ladder:
     metrics: tuple[tuple[Metric, int], ...]
     """Metrics with their number of decimals."""
 
-    @property
-    def panels(self) -> tuple[Panel, ...]:
-        """The steps on each metric, with the parameters of each rung."""
-        return tuple(
-            Panel(f"Δ {one.title} of the step", one, self._lines(one, digits)) for one, digits in self.metrics
-        )
 
-    def _lines(self, metric: Metric, decimals: int) -> tuple[Line, ...]:
-        steps = [(rung, rung.steps[metric.name]) for rung in self.rungs]
+def _panels(ladder: Ladder) -> Iterator[Panel]:
+    """Yield the steps on each metric, with the parameters of each rung."""
+    for metric, decimals in ladder.metrics:
+        steps = [(rung, rung.steps[metric.name]) for rung in ladder.rungs]
         texts = (f"{difference_text(step, decimals)}  {short(rung.parameters)} parameters" for rung, step in steps)
-        return tuple(Line(rung.name, step, text) for (rung, step), text in zip(steps, texts, strict=True))
+        lines = tuple(Line(rung.name, step, text) for (rung, step), text in zip(steps, texts, strict=True))
+        yield Panel(f"Δ {metric.title} of the step", metric, lines)
 
 
-def ladder_of(evidence: Evidence) -> Ladder | None:
+def ladder_of(results: Results) -> Ladder | None:
     """Return the first ladder of the designs; None without one or with fewer than two measured rungs."""
-    results = evidence.results
     metrics = [metric for metric in results.headlines if metric in results.metrics]
     ladders = (design for design in results.experiment.designs if isinstance(design, LadderDesign))
     for components in (frozenset(ladder.components) for ladder in ladders):
@@ -139,6 +134,6 @@ FIGURE = ReportFigure(
     lambda ladder: "Effect of each step",
     ladder_of,
     lambda ladder: Table.of("ladder", _rows(ladder)),
-    draw,
+    lambda ladder: draw([*_panels(ladder)]),
 )
-SECTION: Section[Evidence] = Section("ladder", figure=FIGURE)
+SECTION = Section("ladder", figure=FIGURE)

@@ -7,12 +7,11 @@ from functools import partial
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure
 from reports.figures.named_lines import LOGARITHMIC, LinePanel, NamedLine, Point, figure_of
-from reports.grid import Cell, Column, Grid, grid, with_notes
+from reports.grid import Cell, Column, Grid, shown, words
 from reports.number_format import UNKNOWN, counted, decimals_for, fixed, milliseconds_text, scientific
 from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.sections.main_table import BEST_MARK
-from reports.statistics.evidence import Evidence
 from reports.statistics.latency import (
     MILLISECOND,
     OPERATIONS,
@@ -24,76 +23,70 @@ from reports.statistics.latency import (
     latency_table,
     statement_verdicts,
 )
-from reports.table import Row, table
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 from search_space.cost import MATMUL
 from steeplechase.analysis.bootstrap import RESAMPLES, Estimate
 
 FLOPS_DECIMALS = 3
+PARTS = {
+    "attention": "the attention sublayer with its maps, without feed-forward network and normalisation",
+    "block": "a whole block: attention, feed-forward network, both normalisations",
+}
+SAYS = {1: "faster", -1: "slower", 0: "no significant difference"}
 
 
-def _content(evidence: Evidence) -> Content:
+def _content(results: Results) -> Content:
     """Return the tables and grids; without trials the speedups are the report's results."""
-    found = _latencies(evidence)
+    found = results.once(latencies_of)
     assert found is not None
     statements = list(statement_verdicts(found))
-    results, before = ("latency", "latency_") if found.experiment.has_trials else ("results", "")
-    rows = map(_statement_row, statements)
-    orderings = table(f"{before}orderings", "statement measure at verdict n ratio low high", rows)
-    grids = (*_grids(found, results), *_statement_grids(found, statements))
-    named = (each if each.name == results else replace(each, name=before + each.name) for each in grids)
-    return Content((latency_table(found, results), orderings), tuple(named))
-
-
-def _latencies(evidence: Evidence) -> LatencyEvidence | None:
-    return evidence.results.once(latencies_of)
+    name, before = ("latency", "latency_") if found.experiment.has_trials else ("results", "")
+    orderings = table(f"{before}orderings", "statement measure at verdict n ratio low high", map(_row, statements))
+    grids = (*_grids(found, name), *_statement_grid(found, statements))
+    named = (each if each.name == name else replace(each, name=before + each.name) for each in grids)
+    return Content((latency_table(found, name), orderings), tuple(named))
 
 
 def _grids(evidence: LatencyEvidence, name: str) -> Iterator[Grid]:
     """Yield the grids of speedups, of times and of FLOPs; none before a length has been timed."""
-    if not evidence.timed:
-        return
     baseline, rivals = evidence.arms[0], evidence.arms[1:]
-    title = f"Speedup over {baseline} [95%]"
-    speedups = _by_length(name, title, evidence, rivals, partial(_times_as_fast, evidence))
-    yield with_notes(speedups, _notes(evidence))
-    yield _by_length("seconds", "Milliseconds per sequence: median [95%]", evidence, evidence.arms, _milliseconds)
+    at = {(timed.length, timed.arm): timed for timed in evidence.timed}
+
+    def at_length(arm: str, cell: Callable[[ArmLatency], str | Cell], length: int) -> str | Cell:
+        return cell(at[length, arm])
+
+    def by_length(
+        name: str, title: str, arms: tuple[str, ...], cell: Callable[[ArmLatency], str | Cell], *notes: str
+    ) -> tuple[Grid, ...]:
+        columns = [words("n", str)]
+        columns += [Column(arm, read=partial(at_length, arm, cell)) for arm in arms]
+        return shown(name, title, columns, evidence.lengths, notes)
+
+    def times_as_fast(timed: ArmLatency) -> Cell:
+        sign = evidence.significance(timed.speedup)
+        return Cell(speedup_text(evidence, timed) + (BEST_MARK if sign else ""), sign > 0)
+
+    def milliseconds(timed: ArmLatency) -> str:
+        bounds = [milliseconds_text(bound) for bound in (timed.seconds.low, timed.seconds.high) if bound is not None]
+        return f"{milliseconds_text(timed.seconds.value)} [{', '.join(bounds) or '?'}]"
+
+    def operations(timed: ArmLatency) -> str:
+        return f"{scientific(timed.flops)} ({fixed(timed.flops_ratio, FLOPS_DECIMALS)})"
+
+    yield from by_length(name, f"Speedup over {baseline} [95%]", rivals, times_as_fast, *_notes(evidence))
+    yield from by_length("seconds", "Milliseconds per sequence: median [95%]", evidence.arms, milliseconds)
     title = f"FLOPs per sequence (in brackets: ratio to {baseline})"
-    yield _by_length("operations", title, evidence, evidence.arms, _operations)
-
-
-def _by_length(
-    name: str, title: str, evidence: LatencyEvidence, arms: tuple[str, ...], cell: Callable[[ArmLatency], str | Cell]
-) -> Grid:
-    at = {(timed.length, timed.arm): cell(timed) for timed in evidence.timed}
-    columns = [Column("n", numeric=False), *map(Column, arms)]
-    rows = ([str(length), *(at[length, arm] for arm in arms)] for length in evidence.lengths)
-    return grid(name, title, columns, rows)
-
-
-def _times_as_fast(evidence: LatencyEvidence, timed: ArmLatency) -> Cell:
-    sign = evidence.significance(timed.speedup)
-    return Cell(speedup_text(evidence, timed) + (BEST_MARK if sign else ""), sign > 0)
-
-
-def _milliseconds(timed: ArmLatency) -> str:
-    bounds = [milliseconds_text(bound) for bound in (timed.seconds.low, timed.seconds.high) if bound is not None]
-    return f"{milliseconds_text(timed.seconds.value)} [{', '.join(bounds) or '?'}]"
-
-
-def _operations(timed: ArmLatency) -> str:
-    return f"{scientific(timed.flops)} ({fixed(timed.flops_ratio, FLOPS_DECIMALS)})"
-
-
-def _intervals(evidence: LatencyEvidence) -> int:
-    """Return the number of intervals in the grid of speedups."""
-    speedups: list[Estimate] = [timed.speedup for timed in evidence.timed if timed.arm != evidence.arms[0]]
-    return sum(estimate.low is not None for estimate in speedups)
+    yield from by_length("operations", title, evidence.arms, operations)
 
 
 def _notes(evidence: LatencyEvidence) -> Iterator[str]:
-    baseline = printable(evidence.arms[0])
+    baseline, star = printable(evidence.arms[0]), "the interval excludes 1"
+    if evidence.controls and evidence.timed:  # a larger difference than that of an arm equal to the baseline
+        control = f"{' and '.join(map(printable, evidence.controls))}, identical to {baseline}"
+        star += f" by more than that of the control {control}: at most a factor of {evidence.noise:.3f}"
     yield f"Speedup: the median over rounds of {baseline}'s time divided by the arm's time in the same round."
-    yield f"[95%]: percentile bootstrap of the median over rounds, {RESAMPLES} draws. *: {_star(evidence)}."
+    yield f"[95%]: percentile bootstrap of the median over rounds, {RESAMPLES} draws. *: {star}."
     yield "Intervals contain the variation between rounds of a run, not between runs, largest on short inputs."
     yield f"FLOPs, closed form: {MATMUL.rule.rpartition('; ')[0]}."
     if evidence.timing.faster or evidence.timing.widening:
@@ -101,19 +94,10 @@ def _notes(evidence: LatencyEvidence) -> Iterator[str]:
             "Verdicts on time: as stated here if the ratio is above 1 and marked *, opposite here if below 1 and "
             "marked *, else open here; on FLOPs: whether the ratio is above 1."
         )
-    number = _intervals(evidence)
+    number = sum(timed.speedup.low is not None for timed in evidence.timed if timed.arm != evidence.arms[0])
     if number > 1:
         chance = f"if no arm differed, about {number * 0.05:.1f} of them would exclude 1 by chance"
         yield f"The first table shows {number} intervals at 95%, none corrected for the others; {chance}."
-
-
-def _star(evidence: LatencyEvidence) -> str:
-    """Return the meaning of the mark: a larger difference than that of a control, an arm equal to the baseline."""
-    if not evidence.controls or not evidence.timed:
-        return "the interval excludes 1"
-    names = " and ".join(map(printable, evidence.controls))
-    control = f"{names}, identical to {printable(evidence.arms[0])}: at most a factor of {evidence.noise:.3f}"
-    return f"the interval excludes 1 by more than that of the control {control}"
 
 
 def speedup_text(evidence: LatencyEvidence, timed: ArmLatency, joined: str = "") -> str:
@@ -125,9 +109,7 @@ def speedup_text(evidence: LatencyEvidence, timed: ArmLatency, joined: str = "")
 def speedup_decimals(evidence: LatencyEvidence) -> int:
     """Return 2 decimals, or 3 for narrow intervals."""
     rivals = [timed.speedup for timed in evidence.timed if timed.arm != evidence.timing.baseline]
-    halves = [
-        (speedup.high - speedup.low) / 2 for speedup in rivals if speedup.low is not None and speedup.high is not None
-    ]
+    halves = [(each.high - each.low) / 2 for each in rivals if each.low is not None and each.high is not None]
     return min(3, max(2, decimals_for(halves, 2)))
 
 
@@ -138,24 +120,20 @@ def interval_text(estimate: Estimate, decimals: int) -> str:
     return f"[{fixed(estimate.low, decimals)}, {fixed(estimate.high, decimals)}]"
 
 
-def _statement_grids(evidence: LatencyEvidence, verdicts: list[StatementVerdict]) -> Iterator[Grid]:
-    if not verdicts:
-        return
-    columns = [Column(name, numeric=False) for name in ("the paper", "at", OPERATIONS, TIME)]
-    lengths_of_statements = dict.fromkeys((tested.statement, tested.at) for tested in verdicts)
+def _statement_grid(evidence: LatencyEvidence, verdicts: list[StatementVerdict]) -> tuple[Grid, ...]:
+    """Return the statements with their verdicts and ratios; counted FLOPs have no interval."""
     decimals = {OPERATIONS: FLOPS_DECIMALS, TIME: speedup_decimals(evidence)}
-    texts = {
-        (tested.statement, tested.at, tested.measure): _verdict_text(tested, decimals[tested.measure])
-        for tested in verdicts
-    }
-    rows = (
-        [*statement_at, texts[*statement_at, OPERATIONS], texts[*statement_at, TIME]]
-        for statement_at in lengths_of_statements
-    )
-    yield grid("orderings", "The paper's statements", columns, rows)
+    by_place: dict[tuple[str, str], dict[str, str]] = {}
+    for each in verdicts:
+        interval = "" if each.measure == OPERATIONS else f" {interval_text(each.ratio, decimals[TIME])}"
+        text = f"{each.verdict}: {fixed(each.ratio.value, decimals[each.measure])}{interval}"
+        named = by_place.setdefault((each.statement, each.at), {"the paper": each.statement, "at": each.at})
+        named[each.measure] = text
+    columns = [*map(words, ("the paper", "at", OPERATIONS, TIME))]
+    return shown("orderings", "The paper's statements", columns, by_place.values())
 
 
-def _statement_row(tested: StatementVerdict) -> Row:
+def _row(tested: StatementVerdict) -> Row:
     return {
         "statement": tested.statement,
         "measure": tested.measure,
@@ -168,48 +146,35 @@ def _statement_row(tested: StatementVerdict) -> Row:
     }
 
 
-def _verdict_text(tested: StatementVerdict, decimals: int) -> str:
-    """Return the verdict with its ratio; counted FLOPs have no interval."""
-    interval = "" if tested.measure == OPERATIONS else f" {interval_text(tested.ratio, decimals)}"
-    return f"{tested.verdict}: {fixed(tested.ratio.value, decimals)}{interval}"
-
-
-PARTS = {
-    "attention": "the attention sublayer with its maps, without feed-forward network and normalisation",
-    "block": "a whole block: attention, feed-forward network, both normalisations",
-}
-SAYS = {1: "faster", -1: "slower", 0: "no significant difference"}
-
-
 def finding(evidence: LatencyEvidence) -> str:
-    """Return the speedups over the baseline on the longest and the shortest input."""
-    lengths, planned = evidence.lengths, evidence.timing.lengths
+    """Return the speedups over the baseline on the longest and the shortest input.
+
+    They are of the arms in the paper's orderings, or of all arms.
+    """
+    lengths, planned, rivals = evidence.lengths, evidence.timing.lengths, evidence.arms[1:]
     if not lengths:
         return f"No result yet: none of {len(planned)} lengths has been timed."
-    text = " ".join(sentence for arm in _in_question(evidence) for sentence in _sentences(evidence, arm))
-    return (
-        text
-        if len(lengths) == len(planned)
-        else f"So far, with {len(lengths)} of {len(planned)} lengths timed: {text}"
-    )
-
-
-def _in_question(evidence: LatencyEvidence) -> tuple[str, ...]:
-    """Return the arms in the paper's orderings, or all arms, without the baseline."""
-    rivals = evidence.arms[1:]
     named = {name for ordering in evidence.timing.faster for name in ordering.split(" > ")}
-    return tuple(arm for arm in rivals if arm in named) or rivals
+    arms = tuple(arm for arm in rivals if arm in named) or rivals
+    text = " ".join(sentence for arm in arms for sentence in _sentences(evidence, arm))
+    begun = "" if len(lengths) == len(planned) else f"So far, with {len(lengths)} of {len(planned)} lengths timed: "
+    return f"{begun}{text}"
 
 
 def _sentences(evidence: LatencyEvidence, arm: str) -> Iterator[str]:
     baseline, timed = evidence.timing.baseline, evidence.of_arm(arm)
     longest, shortest = timed[-1], timed[0]
+    flops, of_shortest = (fixed(each.flops_ratio, FLOPS_DECIMALS) for each in (longest, shortest))
     speedup = speedup_text(evidence, longest, f" as fast as {baseline}")
-    sentence = f"At n = {longest.length} {arm} is {speedup} with {_flops(longest)} of its FLOPs"
+    sentence = f"At n = {longest.length} {arm} is {speedup} with {flops} of its FLOPs"
     if shortest is not longest:
-        sentence += f", at n = {shortest.length} {speedup_text(evidence, shortest)} with {_flops(shortest)}"
+        sentence += f", at n = {shortest.length} {speedup_text(evidence, shortest)} with {of_shortest}"
     yield f"{sentence} ({counted(longest.speedup.n, 'paired round')} per length; {measured_on(evidence)})."
-    yield f"{_where(evidence, timed).capitalize()}."
+    by_sign: dict[int, list[str]] = {sign: [] for sign in SAYS}
+    for each in timed:
+        by_sign[evidence.significance(each.speedup)].append(str(each.length))
+    where = [f"{SAYS[sign]} at n = {', '.join(lengths)}" for sign, lengths in by_sign.items() if lengths]
+    yield f"{'; '.join(where).capitalize()}."
 
 
 def measured_on(evidence: LatencyEvidence) -> str:
@@ -221,91 +186,62 @@ def measured_on(evidence: LatencyEvidence) -> str:
     return ", ".join((part, sequences, *on))
 
 
-def _where(evidence: LatencyEvidence, timed: tuple[ArmLatency, ...]) -> str:
-    """Return the lengths at which the arm is faster, slower, or not significantly different."""
-    by_sign = {
-        sign: [str(timed_arm.length) for timed_arm in timed if evidence.significance(timed_arm.speedup) == sign]
-        for sign in SAYS
-    }
-    return "; ".join(f"{SAYS[sign]} at n = {', '.join(lengths)}" for sign, lengths in by_sign.items() if lengths)
-
-
-def _flops(timed: ArmLatency) -> str:
-    return fixed(timed.flops_ratio, FLOPS_DECIMALS)
-
-
 def conditions(evidence: LatencyEvidence) -> Iterator[tuple[str, str]]:
     """Yield the conditions of the measurement as pairs of a term and its text."""
-    timing, machine = evidence.timing, evidence.machine
-    yield "Timed", PARTS[timing.part]
-    yield "Sizes", _sizes(evidence)
-    longest = max(timing.lengths)
-    yield "Inputs", f"{timing.batch_sequences} per pass, random tokens without padding, up to {longest} tokens long"
-    yield (
-        "Rounds",
-        f"{timing.rounds} after {timing.warm_up_rounds} warm-up rounds; arms in random order in each round",
+    timing, machine, sized = evidence.timing, evidence.machine, evidence.architectures[evidence.timing.baseline]
+    of_block = f", feed-forward width {sized.feed_forward_width}" if timing.part == "block" else ""
+    rounds = f"{timing.rounds} after {timing.warm_up_rounds} warm-up rounds; arms in random order in each round"
+    inputs = (
+        f"{timing.batch_sequences} per pass, random tokens without padding, up to {max(timing.lengths)} tokens long"
     )
+    yield "Timed", PARTS[timing.part]
+    yield "Sizes", f"width {sized.width}, {sized.heads} heads{of_block}"
+    yield "Inputs", inputs
+    yield "Rounds", rounds
     if machine is None:
         return
     yield "Clock", f"{machine.clock}, {counted(machine.threads, 'thread')}"
-    yield (
-        "Arithmetic",
-        f"{timing.precision}, PyTorch {machine.torch}, {machine.instructions}; {machine.operators}",
-    )
+    yield "Arithmetic", f"{timing.precision}, PyTorch {machine.torch}, {machine.instructions}; {machine.operators}"
     yield "Machine", f"{machine.processor}, {machine.system}, device {machine.device}, Python {machine.python}"
     yield "Code", f"models, sha256 {machine.code}"
 
 
-def _sizes(evidence: LatencyEvidence) -> str:
-    architecture = evidence.architectures[evidence.timing.baseline]
-    sizes = f"width {architecture.width}, {architecture.heads} heads"
-    block = evidence.timing.part == "block"
-    return f"{sizes}, feed-forward width {architecture.feed_forward_width}" if block else sizes
-
-
-def _trial_rows(evidence: Evidence) -> Iterator[Row]:
+def _trial_rows(results: Results) -> Iterator[Row]:
     """Yield one row per arm and length, in milliseconds of one sequence; a timing has no seeds."""
-    found = _latencies(evidence)
-    for timed in () if found is None else found.timed:
-        yield {
-            "arm": timed.arm,
-            "seed": None,
-            "task": f"length {timed.length}",
-            "metric": "milliseconds",
-            "value": timed.seconds.value * MILLISECOND,
-        }
-
-
-def _timed_of(evidence: Evidence) -> LatencyEvidence | None:
-    found = _latencies(evidence)
-    return found if found is not None and found.measured else None
+    found = results.once(latencies_of)
+    for each in () if found is None else found.timed:
+        named: Row = {"arm": each.arm, "seed": None, "task": f"length {each.length}", "metric": "milliseconds"}
+        yield {**named, "value": each.seconds.value * MILLISECOND}
 
 
 def draw(evidence: LatencyEvidence) -> Figure:
     """Return the speedup of every arm by length."""
-    lines = [
-        NamedLine(printable(arm), [Point(each.length, *_bounds(each.speedup)) for each in evidence.of_arm(arm)])
-        for arm in evidence.arms[1:]
-    ]
+    lines = []
+    for arm in evidence.arms[1:]:
+        speedups = [(each.length, each.speedup) for each in evidence.of_arm(arm)]
+        points = [Point(length, speedup.value, speedup.low, speedup.high) for length, speedup in speedups]
+        lines.append(NamedLine(printable(arm), points))
     title, spread = f"Speedup over {printable(evidence.arms[0])}", ", 95% interval"
     label = "tokens per sequence"
     return figure_of([LinePanel(lines, title, spread, label, "{:g}".format, LOGARITHMIC, first_style=1, level=1.0)])
 
 
-def _bounds(found: Estimate) -> tuple[float, float | None, float | None]:
-    return found.value, found.low, found.high
+def _measured(results: Results) -> LatencyEvidence | None:
+    found = results.once(latencies_of)
+    return found if found is not None and found.measured else None
 
 
-FIGURE = ReportFigure(
-    "latency", lambda _: "Speedup by length", _timed_of, lambda evidence: latency_table(evidence, "latency"), draw
-)
+def _figure_table(evidence: LatencyEvidence) -> Table:
+    return latency_table(evidence, "latency")
+
+
 SECTION = Section(
     "latency",
     _content,
-    applies=lambda evidence: _latencies(evidence) is not None,
-    sentence=lambda evidence: "" if (found := _latencies(evidence)) is None else finding(found),
-    conditions=lambda evidence: () if (found := _latencies(evidence)) is None else conditions(found),
+    applies=lambda results: results.once(latencies_of) is not None,
+    sentence=lambda results: "" if (found := results.once(latencies_of)) is None else finding(found),
+    conditions=lambda results: () if (found := results.once(latencies_of)) is None else conditions(found),
     values=_trial_rows,
-    figure=FIGURE,
+    figure=ReportFigure("latency", lambda _: "Speedup by length", _measured, _figure_table, draw),
     of_trials=False,
 )

@@ -1,13 +1,14 @@
 """Lineage of the best candidate of a search by evolution: its ancestors from the baseline on, with their changes."""
 
+from collections.abc import Iterator
+
 from reports.columns import decimal, tokens
-from reports.grid import Column, shown, words
-from reports.section import Content, Section
+from reports.grid import Column, words
+from reports.section import Section, one_table
 from reports.sections.candidates import candidates_table
-from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
-from reports.table import Table
-from steeplechase.configuration.arm import BASELINE, changes_text
+from reports.table import Row
+from steeplechase.configuration.arm import BASELINE
 
 TITLE = "Lineage of the best candidate: each is a mutant of the one above it"
 COLUMNS = (
@@ -19,39 +20,24 @@ COLUMNS = (
 )
 
 
-def lineage_table(results: Results) -> Table:
-    """Return the baseline, then each ancestor of the best candidate, then the candidate itself.
+def _rows(results: Results) -> Iterator[Row]:
+    """Yield the baseline, then each ancestor of the best candidate, then the candidate itself.
 
     The held-out loss is that at the last rung that an ancestor reached; losses at different rungs do not compare.
     """
-    rows = {str(row["arm"]): row for row in results.once(candidates_table).rows}
-    changes = {arm.name: changes_text(arm.changes) for arm in results.arms}
+    rows, parents = {str(row["arm"]): row for row in results.once(candidates_table).rows}, results.snapshot.parents
     arm = next((name for name, row in rows.items() if name != BASELINE and row["rank"] is not None), None)
     ancestors: list[str] = []
     while arm is not None:
         ancestors.append(arm)
-        arm = results.snapshot.parents.get(arm)
-    found = (
-        {
-            "generation": generation,
-            "arm": name,
-            "parent": results.snapshot.parents.get(name),
-            "changes": changes[name],
-            "tokens": rows[name]["tokens"],
-            "held_out_loss": rows[name]["held_out_loss"],
-        }
-        for generation, name in enumerate(reversed(ancestors))
-    )
-    return Table.of("lineage", found)
+        arm = parents.get(arm)
+    for generation, name in enumerate(reversed(ancestors)):
+        named: Row = {"generation": generation, "arm": name, "parent": parents.get(name)}
+        yield {**named, **{column: rows[name][column] for column in ("changes", "tokens", "held_out_loss")}}
 
 
-def _content(evidence: Evidence) -> Content:
-    lineage = lineage_table(evidence.results)
-    return Content((lineage,), shown(lineage.name, TITLE, COLUMNS, lineage.rows))
-
-
-def _applies(evidence: Evidence) -> bool:
-    return evidence.results.is_search and bool(evidence.results.snapshot.parents)
-
-
-SECTION = Section("lineage", _content, _applies)
+SECTION = Section(
+    "lineage",
+    one_table("lineage", _rows, TITLE, COLUMNS),
+    lambda results: results.is_search and bool(results.snapshot.parents),
+)

@@ -3,22 +3,23 @@
 The finding says of every headline metric which arm is best and whether it differs from the baseline.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from reports.columns import interval_cell
-from reports.grid import Cell, Column, Grid, grid, with_notes, words
-from reports.matched_budget import budget_text, matched_difference, matched_note
+from reports.grid import Cell, Column, Grid, shown, words
 from reports.metric_clause import metric_clause
 from reports.number_format import (
     NOTHING,
     TWO_SEEDS,
+    UNKNOWN,
     counted,
     difference_text,
     mean_text,
     scientific,
     short,
+    signed,
     two_seeds,
 )
 from reports.section import Content, Section
@@ -27,13 +28,12 @@ from reports.sections.tokens_to_loss import arm_cell, loss_text
 from reports.sections.without_value import reasons_of
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.comparisons import TEST_NAMES
-from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.statistics.tokens_to_loss import tokens_to_loss_of
 from reports.statistics.trial_status import status_of
 from reports.table import Row, Table, compared, interval
-from steeplechase.analysis.difference import Effect, MeanTest
+from steeplechase.analysis.difference import Difference, Effect, MeanTest
 from steeplechase.configuration.arm import BASELINE, changes_text
 from steeplechase.configuration.counting_notes import counting_note
 from steeplechase.ledger.records import ArmRow
@@ -77,74 +77,73 @@ def metric_columns(results: Results, metric: Metric) -> MetricColumns:
     return MetricColumns(metric, effects, results.decimals(metric), significant)
 
 
-def _groups(results: Results) -> tuple[MetricColumns, ...]:
-    return tuple(metric_columns(results, metric) for metric in results.shown)
+def _columns(results: Results) -> Iterator[Column]:
+    """Yield the columns of the main table, read from arms: metrics, the tokens to a loss, cost and status."""
+    on_dev, without = tasks_selected_on_dev(results), _without_value(results)
 
-
-def _overview(results: Results) -> Grid:
-    """Return the main grid: each arm with its metrics, cost and status."""
-    columns = [words("arm"), *([words("changes")] if results.is_search else [])]
-    on_dev = tasks_selected_on_dev(results)
-    for group in results.once(_groups):
+    yield words("arm", lambda arm: arm.name)
+    if results.is_search:
+        yield words("changes", lambda arm: changes_text(arm.changes))
+    for group in (metric_columns(results, metric) for metric in results.shown):
         title = title_of(group.metric, on_dev)
         title += BELOW_REFERENCE if group.metric.name in results.below_reference else ""
-        titles = ["mean ± sd (n)", DELTA, *([MATCHED_DELTA] if results.matched_arms else [])]
         further = group.metric not in results.headlines
-        columns += [Column(title_of_column, title, further=further) for title_of_column in titles]
-    to_loss = results.once(tokens_to_loss_of)
-    if to_loss is not None:
-        columns.append(
-            Column("ratio to the baseline [95%]", f"tokens to a loss of {loss_text(to_loss)}", further=True)
-        )
-    sizes = ("parameters", "train FLOPs", *(["copy's budget"] if results.matched_arms else []))
-    columns += [*(Column(size, "size") for size in sizes), words("status")]
-    without = _without_value(results)
-    return grid("results", "Results", columns, (_cells(results, arm, without) for arm in results.arms))
+        yield from _of_metric(results, group, title, further, NO_VALUE if group.metric.name in without else "")
+    if (to_loss := results.once(tokens_to_loss_of)) is not None:
+        cells = {each.arm: arm_cell(each) for each in to_loss.arms}
+        title = f"tokens to a loss of {loss_text(to_loss)}"
+        read = partial(_or_nothing, cells)
+        yield Column("ratio to the baseline [95%]", title, further=True, read=read)
+    yield Column("parameters", "size", read=lambda arm: short(costs_of(results, arm).parameters))
+    yield Column("train FLOPs", "size", read=lambda arm: scientific(costs_of(results, arm).train_flops))
+    if results.matched_arms:
+        yield Column("copy's budget", "size", read=partial(_budget_text, results))
+    yield words("status", lambda arm: status_of(results.trials[arm.name], results.seeds_in_all))
 
 
-def further_metrics(results: Results) -> Iterator[Grid]:
-    """Yield the further metrics of the tasks, a user's own included; none without one."""
-    groups = [metric_columns(results, metric) for metric in results.metrics if metric.further]
-    if not groups:
-        return
-    columns = [words("arm")]
-    for group in groups:
-        below = BELOW_REFERENCE if group.metric.task in results.below_reference else ""
-        columns += [Column(title, f"{group.metric.title}{below}") for title in ("mean ± sd (n)", DELTA)]
-    rows = [[arm.name, *_metric_cells(results, groups, arm.name)] for arm in results.arms]
-    yield grid("further metrics", "Further metrics of the tasks", columns, rows)
+def _or_nothing(cells: Mapping[str, Cell], arm: ArmRow) -> str | Cell:
+    return cells.get(arm.name, NOTHING)
 
 
-def _metric_cells(results: Results, groups: Sequence[MetricColumns], arm: str) -> Iterator[str | Cell]:
-    for group in groups:
-        yield mean_text(group.effects[arm], group.decimals)
-        yield _difference(results, group, arm)
+def _of_metric(results: Results, group: MetricColumns, title: str, further: bool, no_value: str) -> Iterator[Column]:
+    """Yield mean, difference and matched difference on a metric of the main table."""
 
-
-def _cells(results: Results, arm: ArmRow, without: Collection[str]) -> list[str | Cell]:
-    costs = costs_of(results, arm)
-    cells: list[str | Cell] = [arm.name, *([changes_text(arm.changes)] if results.is_search else [])]
-    for group in results.once(_groups):
+    def mean(arm: ArmRow) -> Cell:
         strong = group.best == arm.name
-        mean = mean_text(group.effects[arm.name], group.decimals) + (BEST_MARK if strong else "")
-        cells.append(Cell(NO_VALUE if group.metric.name in without else mean, strong))
-        cells.append(_difference(results, group, arm.name))
-        if results.matched_arms:
-            cells.append(interval_cell(matched_difference(results, arm.name, group.metric), group.decimals))
-    to_loss = results.once(tokens_to_loss_of)
-    if to_loss is not None:
-        cells += [next((arm_cell(each) for each in to_loss.arms if each.arm == arm.name), NOTHING)]
-    budget = [budget_text(results, arm)] if results.matched_arms else []
-    status = status_of(results.trials[arm.name], results.seeds_in_all)
-    return [*cells, short(costs.parameters), scientific(costs.train_flops), *budget, status]
+        text = mean_text(group.effects[arm.name], group.decimals) + (BEST_MARK if strong else "")
+        return Cell(no_value or text, strong)
+
+    def matched(arm: ArmRow) -> Cell:
+        return interval_cell(_matched_difference(results, arm.name, group.metric), group.decimals)
+
+    yield Column("mean ± sd (n)", title, further=further, read=mean)
+    yield Column(DELTA, title, further=further, read=partial(_difference, results, group))
+    if results.matched_arms:
+        yield Column(MATCHED_DELTA, title, further=further, read=matched)
 
 
-def _difference(results: Results, group: MetricColumns, arm: str) -> Cell:
-    effect = group.effects[arm]
+def _further_metrics(results: Results) -> tuple[Grid, ...]:
+    """Return the further metrics of the tasks, a user's own included; none without one."""
+
+    def mean(group: MetricColumns, arm: ArmRow) -> str:
+        return mean_text(group.effects[arm.name], group.decimals)
+
+    columns = [words("arm", lambda arm: arm.name)]
+    for group in (metric_columns(results, metric) for metric in results.metrics if metric.further):
+        below = BELOW_REFERENCE if group.metric.task in results.below_reference else ""
+        title = f"{group.metric.title}{below}"
+        columns.append(Column("mean ± sd (n)", title, read=partial(mean, group)))
+        columns.append(Column(DELTA, title, read=partial(_difference, results, group)))
+    rows = results.arms if len(columns) > 1 else ()
+    return shown("further metrics", "Further metrics of the tasks", columns, rows)
+
+
+def _difference(results: Results, group: MetricColumns, arm: ArmRow) -> Cell:
+    effect = group.effects[arm.name]
     difference = effect.difference
     unit = ("pair", "pairs") if results.test is MeanTest.PAIRED else ("seed of the baseline", "seeds of the baseline")
     fewer = f" ({counted(difference.n, *unit)})" if 0 < difference.n < effect.n else ""
-    mark = SIGNIFICANT_MARK if arm in group.significant else ""
+    mark = SIGNIFICANT_MARK if arm.name in group.significant else ""
     text = f"{difference_text(difference, group.decimals)}{two_seeds(difference)}{mark}{fewer}"
     return Cell(text, intervals=int(difference.low is not None))
 
@@ -162,7 +161,10 @@ def _rows(results: Results, matched: bool) -> Iterator[Row]:
     for arm in results.arms:
         status, costs = status_of(results.trials[arm.name], results.seeds_in_all), costs_of(results, arm)
         for metric in results.metrics:
-            effect = results.effect(arm.name, metric)
+            effect, copy = results.effect(arm.name, metric), results.matched_arms.get(arm.name)
+            difference = compared(_matched_difference(results, arm.name, metric), prefix="matched_")
+            of_copy = {"matched_arm": copy, "matched_spend": arm.matched_spend, **difference}
+            of_copy |= {"matched_n": None} if copy is None else {}
             yield {
                 "arm": arm.name,
                 "metric": metric.name,
@@ -173,15 +175,42 @@ def _rows(results: Results, matched: bool) -> Iterator[Row]:
                 "parameters": costs.parameters,
                 "train_flops": costs.train_flops,
                 "status": status,
-                **(_matched(results, arm, metric) if matched else {}),
+                **(of_copy if matched else {}),
             }
 
 
-def _matched(results: Results, arm: ArmRow, metric: Metric) -> Row:
-    difference = compared(matched_difference(results, arm.name, metric), prefix="matched_")
-    copy = results.matched_arms.get(arm.name)
-    n = difference["matched_n"] if copy is not None else None
-    return {"matched_arm": copy, "matched_spend": arm.matched_spend, **difference, "matched_n": n}
+def _matched_difference(results: Results, arm: str, metric: Metric) -> Difference:
+    """Return the difference of an arm's matched arm to the baseline; none where it has no matched arm."""
+    matched = results.matched_arms.get(arm)
+    if matched is None or matched not in results.values:
+        return Difference()
+    return results.effect(matched, metric).difference
+
+
+def _budget_text(results: Results, arm: ArmRow) -> str:
+    """Return the budget of an arm's copy: the count of parameters or FLOPs, and its relative difference."""
+    copy, match = results.matched_arms.get(arm.name), results.experiment.match
+    if copy is None:
+        return NOTHING
+    row = next((each for each in results.arms if each.name == copy), None)
+    texts = {} if row is None else {"parameters": short(row.parameters), "train_flops": scientific(row.train_flops)}
+    count = texts.get(match.budget if match else "", "")  # seconds depend on the machine
+    share = "" if arm.matched_spend is None else f"{signed(100 * (arm.matched_spend - 1), 2)}%"
+    return f"{count} ({share})" if count and share else count or share or UNKNOWN
+
+
+def _matched_note(results: Results) -> str:
+    """Return the note that defines matched; empty without matched arms."""
+    match = results.experiment.match
+    if match is None or not results.matched_arms:
+        return ""
+    shared = len(results.matched_arms) - len(set(results.matched_arms.values()))
+    shared_copies = "; several arms may share one copy" if shared else ""
+    budget, by = match.budget.replace("_", " "), match.by.replace("_", " ")
+    return (
+        f"matched Δ: difference of the arm's budget-matched copy, whose {by} is chosen so that its {budget} are "
+        f"within {100 * match.tolerance:g}% of the baseline's; copy's budget: its own value{shared_copies}."
+    )
 
 
 def _notes(results: Results) -> Iterator[str]:
@@ -211,13 +240,13 @@ def _notes(results: Results) -> Iterator[str]:
         yield "–: not measured at the end of the budget."
     if any(results.diverged(arm.name)[0] for arm in results.arms):
         yield "Diverged seeds are left out, which favours their arms (Dodge et al. 2020, arXiv 2002.06305)."
-    yield from filter(None, [matched_note(results), counting_note(results.arms)])
+    yield from filter(None, [_matched_note(results), counting_note(results.arms)])
 
 
 def _without_value(results: Results) -> dict[str, str]:
     """Return the tasks whose primary metric has no value, each with the reason."""
     primary = results.experiment.fine_tuning.primary_metric
-    reasons = reasons_of(results.snapshot)
+    reasons = reasons_of(results)
     return {task: found[primary(task)] for task, found in reasons.items() if primary(task) in found}
 
 
@@ -232,16 +261,14 @@ def _task_notes(results: Results) -> Iterator[str]:
     yield from settings_legend(results)
 
 
-def _content(evidence: Evidence) -> Content:
-    results = evidence.results
+def _content(results: Results) -> Content:
+    table = results_table(results)
     if not results.arms:
-        return Content((results_table(results),), ())
-    shown = with_notes(_overview(results), _notes(results), _task_notes(results))
-    return Content((results_table(results),), (shown, *further_metrics(results)))
+        return Content((table,))
+    grids = shown("results", "Results", [*_columns(results)], results.arms, _notes(results), *_task_notes(results))
+    return Content((table,), (*grids, *_further_metrics(results)))
 
 
-def _clauses(evidence: Evidence) -> Iterator[str]:
-    yield from (metric_clause(evidence.results, metric) for metric in evidence.results.measured_headlines)
-
-
-SECTION = Section("results", _content, clauses=_clauses)
+SECTION = Section(
+    "results", _content, clauses=lambda results: [metric_clause(results, each) for each in results.measured_headlines]
+)

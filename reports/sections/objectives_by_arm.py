@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from reports.section import Section
-from reports.statistics.evidence import Evidence
+from reports.statistics.results import Results
 from search_space.candidate import Candidate
 from search_space.overrides import difference
 from steeplechase.configuration.arm import BASELINE
@@ -53,8 +53,7 @@ def _kind(value: JsonValue) -> str:
     return str(value.get("kind", value) if isinstance(value, Mapping) else value)
 
 
-def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    results = evidence.results
+def _conditions(results: Results) -> Iterator[tuple[str, str]]:
     if not results.is_search:
         candidates = {arm.name: arm.candidate for arm in results.arms}
         yield from objective_notes(candidates, results.snapshot.arms_with_other_loss)

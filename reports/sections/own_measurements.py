@@ -3,17 +3,16 @@
 from collections.abc import Iterator
 
 from reports.columns import spread
-from reports.grid import Column, shown, words
-from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
+from reports.grid import Column, words
+from reports.section import Section, one_table
 from reports.statistics.results import Results
-from reports.table import Row, Table, spread_columns
+from reports.table import Row, spread_columns
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.stage_results import OwnMeasurementResult, finite
 
 NAME, KIND = "own_measurements", "own_measurement"
 TITLE = "Measurements of your own: mean ± sd (n pretraining seeds)"
-DECIMALS = 3
+COLUMNS = (*map(words, ("arm", "measurement", "number")), Column("value", read=spread(3)))
 
 
 def _rows(results: Results) -> Iterator[Row]:
@@ -29,10 +28,4 @@ def _rows(results: Results) -> Iterator[Row]:
             yield {"arm": arm.name, "measurement": name, "number": number, **spread_columns(values)}
 
 
-def _content(evidence: Evidence) -> Content:
-    found = Table.of(NAME, _rows(evidence.results))
-    columns = [words("arm", "arm"), words("measurement", "measurement"), words("number", "number")]
-    return Content(found.filled, shown(NAME, TITLE, [*columns, Column("value", read=spread(DECIMALS))], found.rows))
-
-
-SECTION = Section(NAME, _content)
+SECTION = Section(NAME, one_table(NAME, _rows, TITLE, COLUMNS))

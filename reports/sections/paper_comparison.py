@@ -9,7 +9,6 @@ from reports.columns import spread_text
 from reports.grid import Column, shown, words
 from reports.number_format import NOTHING, fixed, scientific, short
 from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric, in_place_of_score
 from reports.statistics.results import Results
 from reports.table import Row, Table, number
@@ -50,7 +49,8 @@ def _rows(results: Results) -> Iterator[Row]:
                 effect = _measured(results, arm.name, column)
                 if column in row.values or effect is not None or column in (SCORE, *DESCRIPTIONS):
                     caveat = None if effect is None else _caveat(results, paper_table, column)
-                    yield {**_head(arm.name, rows, column, row), **_own_columns(effect), "beware": caveat}
+                    own: Row = {name: getattr(effect, name, None) for name in ("n", "mean", "sd")}
+                    yield {**_head(arm.name, rows, column, row), **own, "beware": caveat}
             yield from _costs(results, arm, rows, row)
 
 
@@ -71,13 +71,6 @@ def _head(arm: str, rows: dict[str, str], measure: str, row: PublishedRow) -> di
         "source": source,
         "direction": direction,
     }
-
-
-def _own_columns(effect: Effect | None) -> dict[str, JsonValue]:
-    """Return the measured n, mean and sd; all None without a measurement."""
-    if effect is None:
-        return {"n": None, "mean": None, "sd": None}
-    return {"n": effect.n, "mean": effect.mean, "sd": effect.sd}
 
 
 def _costs(results: Results, arm: ArmRow, rows: dict[str, str], row: PublishedRow) -> Iterator[Row]:
@@ -108,17 +101,13 @@ def _caveat(results: Results, paper_table: PublishedTable, column: str) -> str |
     if not paper_table.split.startswith("dev"):
         paper_split = "split not found" if paper_table.split == NOT_FOUND else paper_table.split
         reasons.append(f"{paper_split} there, dev here")
-    if ":" in column or column == SCORE:
-        reasons += [HALF] if _chosen_on_half(results) else []
+    search = results.experiment.fine_tuning.search
+    if search is not None and search.choose_on == "held_out_half" and (":" in column or column == SCORE):
+        reasons.append(HALF)
     tasks = {name.partition(":")[0] for name in published().tables[GLUE].columns if ":" in name}
     if column == SCORE and set(results.tasks) != tasks:
         reasons.append(f"here the mean of other tasks: {', '.join(results.tasks)}")
     return "; ".join(reasons) or None
-
-
-def _chosen_on_half(results: Results) -> bool:
-    search = results.experiment.fine_tuning.search
-    return search is not None and search.choose_on == "held_out_half"
 
 
 def _published(row: Row) -> str:
@@ -152,8 +141,8 @@ def _value_text(measure: str, value: JsonValue) -> str:
     return scientific(round(amount)) if measure == TRAIN_FLOPS else fixed(amount, 1)
 
 
-def _content(evidence: Evidence) -> Content:
-    comparison, named = Table.of(PAPER, _rows(evidence.results)), paper_rows(evidence.results)
+def _content(results: Results) -> Content:
+    comparison, named = Table.of(PAPER, _rows(results)), paper_rows(results)
     title = f"The paper's numbers and the measured ones: {named[0].title if named else ''}"
     return Content(comparison.filled, shown(PAPER, title, COLUMNS, comparison.rows))
 

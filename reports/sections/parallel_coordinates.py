@@ -16,7 +16,7 @@ from reports.number_format import short
 from reports.sanitise import printable
 from reports.section import Section
 from reports.sections.candidates import candidates_table
-from reports.statistics.evidence import Evidence
+from reports.statistics.results import Results
 from reports.table import Row, Table, number
 from search_space.candidate import Candidate
 from search_space.overrides import absolute_path
@@ -53,9 +53,9 @@ class Lines:
         return tuple(sorted({line.tokens for line in self.lines}))
 
 
-def _of_evidence(evidence: Evidence) -> Lines | None:
+def _of_evidence(results: Results) -> Lines | None:
     """Return every candidate with a loss; None without a search over axes, or before the first candidate has one."""
-    results, search = evidence.results, evidence.results.experiment.search
+    search = results.experiment.search
     if search is None or not search.space:
         return None
     candidates = {arm.name: arm.candidate for arm in results.arms}
@@ -140,4 +140,4 @@ FIGURE = ReportFigure(
     lambda lines: Table.of("parallel_coordinates", _rows(lines)),
     draw,
 )
-SECTION: Section[Evidence] = Section("parallel_coordinates", figure=FIGURE)
+SECTION = Section("parallel_coordinates", figure=FIGURE)

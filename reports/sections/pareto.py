@@ -1,11 +1,11 @@
 """Pareto fronts of result against cost: the candidates that no other candidate dominates."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Any
 
-from reports.columns import number_text
+from reports.columns import decimal, known
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, new_figure
 from reports.figures.style import COLOURS, INK, QUIET
@@ -13,14 +13,14 @@ from reports.grid import Column, shown, words
 from reports.number_format import scientific, short
 from reports.sanitise import printable
 from reports.section import Content, Section
-from reports.statistics.arm_costs import COST_TITLES, COSTS, costs_of, price_of
-from reports.statistics.evidence import Evidence
+from reports.statistics.arm_costs import COST_TITLES, COSTS, price_of
 from reports.statistics.metrics import Metric, in_place_of_score
 from reports.statistics.objectives import adjusted_mean, may_rank
 from reports.statistics.results import Results
-from reports.table import Row, Table, number
+from reports.table import Row, Table
 from steeplechase.analysis.pareto_front import front
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
+from steeplechase.ledger.records import ArmRow
 
 FEWEST_ARMS = 3
 LOSS_DECIMALS, SCORE_DECIMALS = 4, 1
@@ -51,62 +51,50 @@ class TradeOff:
     points: tuple[ParetoPoint, ...]
 
 
-@dataclass(frozen=True)
-class Pareto:
-    """The results against each cost in which candidates differ."""
+def trade_offs(results: Results) -> tuple[TradeOff, ...]:
+    """Return the results against their costs: the first objective of a search, the headline metrics of a table.
 
-    trade_offs: tuple[TradeOff, ...]
-
-
-def pareto_of(results: Results) -> Pareto | None:
-    """Return the results against their costs: the first objective of a search, the headline metrics of a table."""
-    return search_pareto_of(results) if results.is_search else table_pareto_of(results)
+    Costs in which the arms do not differ are left out; none with fewer than two measured candidates or three arms.
+    """
+    found = _of_search(results) if results.is_search else _of_table(results)
+    return tuple(trade for trade in found if len({point.cost for point in trade.points}) > 1)
 
 
-def search_pareto_of(results: Results) -> Pareto | None:
-    """Return the trade-offs on the search's first objective; None with fewer than two measured candidates."""
-    metric = Metric(in_place_of_score(_objectives(results)[0], results.tasks))
+def _of_search(results: Results) -> Iterator[TradeOff]:
+    search = results.experiment.search
+    objectives = (HELD_OUT_LOSS,) if search is None else search.objectives
+    metric = Metric(in_place_of_score(objectives[0], results.tasks))
     if metric.name in results.below_reference or (metric.name == SCORE and metric not in results.metrics):
-        return None
+        return
     by_arm = {name: by_metric.get(metric.name, {}) for name, by_metric in results.values.items()}
     ranked = [arm for arm in results.arms if may_rank(results, arm.name)]
-    measured = [(arm, mean) for arm in ranked if (mean := adjusted_mean(by_arm, arm.name)) is not None]
-    if len(measured) < 2:
-        return None
-    trade_offs = []
-    for cost in (*COSTS, *(["seconds"] if "seconds" in _objectives(results) else [])):
-        prices = {arm.name: price_of(results, arm, cost) for arm, _ in measured}
-        sign = 1.0 if metric.lower_is_better else -1.0
-        front_indices = front([(sign * value, prices[arm.name]) for arm, value in measured])
-        points = (
-            ParetoPoint(printable(arm.name), prices[arm.name], value, index in front_indices)
-            for index, (arm, value) in enumerate(measured)
-        )
-        if len(set(prices.values())) > 1:
-            trade_offs.append(TradeOff(cost, metric, tuple(points)))
-    return Pareto(tuple(trade_offs)) if trade_offs else None
+    measured = [(arm, mean, None) for arm in ranked if (mean := adjusted_mean(by_arm, arm.name)) is not None]
+    for cost in (*COSTS, *(["seconds"] if "seconds" in objectives else [])) if len(measured) > 1 else ():
+        yield _trade_off(results, cost, metric, measured)
 
 
-def table_pareto_of(results: Results) -> Pareto | None:
-    """Return a table's headline metrics against training FLOPs, None for fewer than three measured arms."""
-    trade_offs = []
+def _of_table(results: Results) -> Iterator[TradeOff]:
     for metric in results.headlines:
         effects = [(arm, results.effect(arm.name, metric)) for arm in results.arms]
         measured = [(arm, effect.mean, effect.sd) for arm, effect in effects if effect.mean is not None]
-        prices = {arm.name: costs_of(results, arm).train_flops for arm, _, _ in measured}
-        if len(measured) < FEWEST_ARMS or len({*prices.values()}) < 2:
-            continue
-        sign = 1.0 if metric.lower_is_better else -1.0
-        front_indices = front([(sign * mean, prices[arm.name]) for arm, mean, _ in measured])
-        points = (
-            ParetoPoint(printable(arm.name), float(prices[arm.name]), mean, index in front_indices, sd)
-            for index, (arm, mean, sd) in enumerate(measured)
-        )
-        trade_offs.append(TradeOff("train_flops", metric, tuple(points)))
-    return Pareto(tuple(trade_offs)) if trade_offs else None
+        if len(measured) >= FEWEST_ARMS:
+            yield _trade_off(results, "train_flops", metric, measured)
 
 
-def pareto_table(pareto: Pareto | None) -> Table:
+def _trade_off(
+    results: Results, cost: str, metric: Metric, measured: Sequence[tuple[ArmRow, float, float | None]]
+) -> TradeOff:
+    """Return the arms on one cost, each with its mean and its standard deviation over seeds."""
+    sign, prices = 1.0 if metric.lower_is_better else -1.0, [price_of(results, arm, cost) for arm, _, _ in measured]
+    on_front = front([(sign * mean, price) for (_, mean, _), price in zip(measured, prices, strict=True)])
+    points = (
+        ParetoPoint(printable(arm.name), price, mean, place in on_front, spread)
+        for place, ((arm, mean, spread), price) in enumerate(zip(measured, prices, strict=True))
+    )
+    return TradeOff(cost, metric, tuple(points))
+
+
+def pareto_table(trades: Sequence[TradeOff]) -> Table:
     """Return a row per candidate and cost, the cheapest first."""
     rows: Iterator[Row] = (
         {
@@ -117,52 +105,40 @@ def pareto_table(pareto: Pareto | None) -> Table:
             "value": point.value,
             "front": point.front,
         }
-        for trade in (pareto.trade_offs if pareto else ())
+        for trade in trades
         for point in sorted(trade.points, key=lambda point: (point.cost, point.value, point.arm))
     )
     return Table.of("pareto", rows)
 
 
-def _objectives(results: Results) -> tuple[str, ...]:
-    search = results.experiment.search
-    return (HELD_OUT_LOSS,) if search is None else search.objectives
-
-
-def _price(row: Row) -> str:
-    return short(round(number(row["price"]) or 0.0))
-
-
-def _value(row: Row) -> str:
-    return number_text(row["value"], LOSS_DECIMALS if row["metric"] == HELD_OUT_LOSS else SCORE_DECIMALS)
-
-
-def _content(evidence: Evidence) -> Content:
-    points = pareto_table(evidence.results.once(pareto_of))
-    columns = [words("cost", lambda row: COST_TITLES[str(row["cost"])]), Column("price", read=_price)]
-    columns.append(words("candidate", "arm"))
-    columns += [Column(Metric(str(row["metric"])).title, read=_value) for row in points.rows[:1]]
+def _content(results: Results) -> Content:
+    points = pareto_table(results.once(trade_offs))
+    columns = [
+        words("cost", lambda row: COST_TITLES[str(row["cost"])]),
+        Column("price", read=lambda row: known(row["price"], lambda price: short(round(price)))),
+        words("candidate", "arm"),
+    ]
+    for metric in (str(row["metric"]) for row in points.rows[:1]):
+        decimals = LOSS_DECIMALS if metric == HELD_OUT_LOSS else SCORE_DECIMALS
+        columns.append(Column(Metric(metric).title, read=decimal("value", decimals)))
     on_front = (row for row in points.rows if row["front"])
     title = "Pareto front: no other candidate is better at the same cost or less"
     return Content(points.filled, shown("pareto", title, columns, on_front))
 
 
-def draw(pareto: Pareto) -> Figure:
+def draw(trades: Sequence[TradeOff]) -> Figure:
     """Return one panel per cost or metric, side by side."""
     figure = new_figure(WIDTH_INCHES, HEIGHT_INCHES)
-    several_metrics = len({trade.metric for trade in pareto.trade_offs}) > 1
-    panels = figure.subplots(1, len(pareto.trade_offs), sharey=not several_metrics, squeeze=False)[0]
+    several_metrics = len({trade.metric for trade in trades}) > 1
+    panels = figure.subplots(1, len(trades), sharey=not several_metrics, squeeze=False)[0]
     figure.subplots_adjust(left=0.085, right=0.965, bottom=0.17, top=0.88, wspace=0.24 if several_metrics else 0.12)
-    for position, (axes, trade) in enumerate(zip(panels, pareto.trade_offs, strict=True)):
+    for position, (axes, trade) in enumerate(zip(panels, trades, strict=True)):
         _draw_trade(axes, trade)
         if several_metrics or position == 0:
-            axes.set_title(_title(trade))
+            better = "lower" if trade.metric.lower_is_better else "higher"
+            spread = ", ± sd over seeds" if any(point.spread is not None for point in trade.points) else ""
+            axes.set_title(f"{trade.metric.title}{spread} ({better} is better)")
     return figure
-
-
-def _title(trade: TradeOff) -> str:
-    better = "lower" if trade.metric.lower_is_better else "higher"
-    spread = ", ± sd over seeds" if any(point.spread is not None for point in trade.points) else ""
-    return f"{trade.metric.title}{spread} ({better} is better)"
 
 
 def _draw_trade(axes: Any, trade: TradeOff) -> None:
@@ -215,11 +191,7 @@ def _overlap(box: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return across and box[2] < other[3] and other[2] < box[3]
 
 
-FIGURE = ReportFigure[Evidence, Pareto](
-    "pareto",
-    lambda pareto: "Results against costs",
-    lambda evidence: evidence.results.once(pareto_of),
-    pareto_table,
-    draw,
+FIGURE = ReportFigure(
+    "pareto", lambda _: "Results against costs", lambda results: results.once(trade_offs) or None, pareto_table, draw
 )
-SECTION = Section("pareto", _content, lambda evidence: evidence.results.is_search, figure=FIGURE)
+SECTION = Section("pareto", _content, lambda results: results.is_search, figure=FIGURE)

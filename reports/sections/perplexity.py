@@ -4,15 +4,13 @@ A text that is read with several lengths of memory is a row for each: an arm's g
 2019, Transformer-XL, arXiv 1901.02860, Table 6).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from reports.columns import spread
-from reports.grid import Column, shown, words
-from reports.number_format import NOTHING
-from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
+from reports.columns import shared, spread, where
+from reports.grid import Column
+from reports.section import Section, one_table
 from reports.statistics.results import Results
-from reports.table import Row, Table, number, spread_columns
+from reports.table import Row, number, spread_columns
 from steeplechase.configuration.measurements import PERPLEXITY
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.ledger.records import with_results
@@ -30,51 +28,28 @@ NOTE = (
     "lines not counted. Bits per character: the loss over ln 2 per character, white space included. Unknown tokens "
     "lower all three; [CLS] and [SEP] are not predicted."
 )
-
-
-def measured_perplexities(results: Results, arm: str) -> Iterator[tuple[int, str, PerplexityResult]]:
-    """Yield pretraining seed, name of the text and result of every measured perplexity of an arm."""
-    for history in results.trials[arm]:
-        for record, result in with_results(history.finished(PERPLEXITY), PerplexityResult):
-            yield history.trial.seed, str(StageLabel.parse(record.label).task), result
+COLUMNS = (
+    *(shared("arm"), shared("text")),
+    Column("unknown tokens", read=lambda rows: f"{100 * (number(rows[0]['unknown_share']) or 0.0):.2f}%"),
+    *(Column(each.replace("_", " "), read=where("measure", each, spread(DECIMALS))) for each in UNITS),
+)
 
 
 def _rows(results: Results) -> Iterator[Row]:
     """Yield one row per arm, text and measure with its unit, over the pretraining seeds."""
     for arm in results.arms:
         by_text: dict[str, list[PerplexityResult]] = {}
-        for _, text, result in measured_perplexities(results, arm.name):
-            by_text.setdefault(text, []).append(result)
+        for history in results.trials[arm.name]:
+            for record, result in with_results(history.finished(PERPLEXITY), PerplexityResult):
+                by_text.setdefault(str(StageLabel.parse(record.label).task), []).append(result)
         for text, found in sorted(by_text.items()):
-            yield from ({"arm": arm.name, "text": text, **row} for row in _rows_of_text(found))
+            sizes: Row = {name: getattr(found[0], name) for name in ("tokens", "words", "characters")}
+            share = found[0].unknown / found[0].tokens if found[0].tokens else 0.0
+            for measure, unit in UNITS.items():
+                values = [value for each in found if (value := finite(each.measures[measure])) is not None]
+                named: Row = {"arm": arm.name, "text": text, "measure": measure, "unit": unit}
+                if values:
+                    yield {**named, **sizes, "unknown_share": share, **spread_columns(values)}
 
 
-def _rows_of_text(found: list[PerplexityResult]) -> Iterator[Row]:
-    one = found[0]
-    sizes = {"tokens": one.tokens, "words": one.words, "characters": one.characters}
-    share = one.unknown / one.tokens if one.tokens else 0.0
-    for measure, unit in UNITS.items():
-        values = [value for each in found if (value := finite(each.measures[measure])) is not None]
-        if values:
-            yield {"measure": measure, "unit": unit, **sizes, "unknown_share": share, **spread_columns(values)}
-
-
-def _of_measure(measure: str) -> Callable[[list[Row]], str]:
-    read = spread(DECIMALS)
-    return lambda rows: next((read(row) for row in rows if row["measure"] == measure), NOTHING)
-
-
-def _content(evidence: Evidence) -> Content:
-    found = Table.of(PERPLEXITY, _rows(evidence.results))
-    by_text: dict[tuple[object, object], list[Row]] = {}
-    for row in found.rows:
-        by_text.setdefault((row["arm"], row["text"]), []).append(row)
-    unknown = Column("unknown tokens", read=lambda rows: f"{100 * (number(rows[0]['unknown_share']) or 0.0):.2f}%")
-    columns = [
-        *(words("arm", lambda rows: str(rows[0]["arm"])), words("text", lambda rows: str(rows[0]["text"])), unknown),
-        *(Column(measure.replace("_", " "), read=_of_measure(measure)) for measure in UNITS),
-    ]
-    return Content(found.filled, shown(PERPLEXITY, TITLE, columns, by_text.values(), [NOTE]))
-
-
-SECTION: Section[Evidence] = Section(PERPLEXITY, _content)
+SECTION = Section(PERPLEXITY, one_table(PERPLEXITY, _rows, TITLE, COLUMNS, NOTE, by=("arm", "text")))

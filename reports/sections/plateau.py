@@ -5,15 +5,14 @@ over arms; means are then those of the models that learned (`statistics/learning
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from reports.columns import known, p_value
 from reports.grid import Column, shown, words
-from reports.number_format import NOTHING, counted, p_text
+from reports.number_format import counted
 from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
 from reports.statistics.learning import HELD_OUT_CURVE, Learning, can_differ
 from reports.statistics.results import Results
-from reports.table import Row, Table
+from reports.table import Row, Table, number
 from steeplechase.analysis.difference import ALPHA
 from steeplechase.analysis.paired import holm
 from steeplechase.analysis.proportions import fisher_p
@@ -22,89 +21,77 @@ from steeplechase.configuration.arm import BASELINE
 TITLE = "Seeds that left the plateau of the loss"
 
 
-@dataclass(frozen=True)
-class Compared:
-    """An arm's seeds that left, against the baseline's."""
-
-    arm: str
-    learning: Learning
-    p: float | None
-    p_adjusted: float | None
-
-    @property
-    def differs(self) -> bool:
-        """Whether the share of seeds that leave differs from the baseline's."""
-        return self.p_adjusted is not None and self.p_adjusted <= ALPHA
-
-    @property
-    def row(self) -> Row:
-        """The row of the table: interval and p as shares from 0 to 1, exits in tokens."""
-        low, high = self.learning.interval
-        exits = sorted(at for at in self.learning.exits.values() if at is not None)
-        return {
-            "arm": self.arm,
-            "left": self.learning.left,
-            "seeds": self.learning.seeds,
-            "low": low,
-            "high": high,
-            "unseen": None if self.learning.stayed else self.learning.unseen,
-            "p_fisher": self.p,
-            "p_adjusted": self.p_adjusted,
-            "first_exit": exits[0] if exits else None,
-            "last_exit": exits[-1] if exits else None,
-            "level": self.learning.level,
-            "curve": self.learning.curve,
-        }
+def _learning(results: Results) -> dict[str, Learning]:
+    return {arm.name: results.learning[arm.name] for arm in results.arms if arm.name in results.learning}
 
 
-def compared_learning(results: Results) -> tuple[Compared, ...]:
+def _rows(results: Results) -> tuple[Row, ...]:
     """Return every arm with a plateau, the baseline first; Fisher's p only where the numbers of seeds differ."""
-    learning: Mapping[str, Learning] = results.learning
+    learning = _learning(results)
     baseline = learning.get(BASELINE)
-    arms = [arm.name for arm in results.arms if arm.name in learning]
-    p_values = [None if arm == BASELINE or baseline is None else _p(learning[arm], baseline) for arm in arms]
-    tested = [baseline is not None and can_differ(learning[arm], baseline) for arm in arms]
+    p_values = [
+        None
+        if arm == BASELINE or baseline is None
+        else fisher_p(each.left, each.seeds, baseline.left, baseline.seeds)
+        for arm, each in learning.items()
+    ]
+    tested = [baseline is not None and can_differ(each, baseline) for each in learning.values()]
     corrected = holm([p if can else None for p, can in zip(p_values, tested, strict=True)])
-    rows = zip(arms, p_values, corrected, strict=True)
-    return tuple(Compared(arm, learning[arm], p, _spent(p, after, results)) for arm, p, after in rows)
+    # a test that cannot be significant is in no family
+    adjusted = [
+        p if after is None else min(1.0, after / results.share_of_a_family)
+        for p, after in zip(p_values, corrected, strict=True)
+    ]
+    return tuple(map(_row, learning, learning.values(), p_values, adjusted))
 
 
-def _spent(p: float | None, corrected: float | None, results: Results) -> float | None:
-    """Return a corrected p over its share of the level; a test that cannot be significant is in no family."""
-    return p if corrected is None else min(1.0, corrected / results.share_of_a_family)
+def _row(arm: str, learning: Learning, p: float | None, p_adjusted: float | None) -> Row:
+    """Return the row of an arm: interval and p as shares from 0 to 1, exits in tokens."""
+    low, high = learning.interval
+    exits = sorted(at for at in learning.exits.values() if at is not None)
+    return {
+        "arm": arm,
+        "left": learning.left,
+        "seeds": learning.seeds,
+        "low": low,
+        "high": high,
+        "unseen": None if learning.stayed else learning.unseen,
+        "p_fisher": p,
+        "p_adjusted": p_adjusted,
+        "first_exit": exits[0] if exits else None,
+        "last_exit": exits[-1] if exits else None,
+        "level": learning.level,
+        "curve": learning.curve,
+    }
 
 
-def _p(arm: Learning, baseline: Learning) -> float:
-    return fisher_p(arm.left, arm.seeds, baseline.left, baseline.seeds)
+def _share(row: Row) -> str:
+    low, high = (known(row[name], lambda share: f"{100 * share:.0f}%") for name in ("low", "high"))
+    return f"[{low}, {high}]"
 
 
-def _percent(low: float, high: float) -> str:
-    return f"[{100 * low:.0f}%, {100 * high:.0f}%]"
-
-
-def _exits(one: Compared) -> str:
-    first, last = one.row["first_exit"], one.row["last_exit"]
-    if first is None or last is None:
-        return NOTHING
-    return " to ".join(f"{float(str(at)) / 1e6:.2f}M" for at in (first, last))
+def _exits(row: Row) -> str:
+    first, last = (known(row[name], lambda at: f"{at / 1e6:.2f}M") for name in ("first_exit", "last_exit"))
+    return first if row["first_exit"] is None else f"{first} to {last}"
 
 
 COLUMNS = (
-    words("arm", lambda one: one.arm),
-    Column("left the plateau", read=lambda one: str(one.learning)),
-    Column("share [95%]", read=lambda one: _percent(*one.learning.interval)),
+    words("arm"),
+    Column("left the plateau", read=lambda row: f"{row['left']} of {row['seeds']}"),
+    Column("share [95%]", read=_share),
     Column("after tokens", read=_exits),
-    Column("adjusted", "p, Fisher", read=lambda one: p_text(one.p_adjusted) if one.p is not None else NOTHING),
+    Column("adjusted", "p, Fisher", read=lambda row: known(row["p_fisher"], lambda _: p_value("p_adjusted")(row))),
 )
 
 
-def _notes(results: Results, compared: tuple[Compared, ...]) -> Iterator[str]:
+def _notes(results: Results) -> Iterator[str]:
     yield (
         "A seed leaves when its training loss falls below the level that all seeds of its objective share (a change "
         "point, by BIC). Share: the exact interval of Clopper and Pearson. p: Fisher's exact test against the "
         "baseline, Holm-corrected over the arms of which it could be significant with as many seeds that left."
     )
-    if any(one.learning.curve == HELD_OUT_CURVE for one in compared):
+    learning = _learning(results).values()
+    if any(each.curve == HELD_OUT_CURVE for each in learning):
         yield (
             "Beside a generator it is the held-out loss where a seed stays on that: the training loss has the "
             "generator's in it, and falls although the discriminator has not begun to learn."
@@ -114,7 +101,7 @@ def _notes(results: Results, compared: tuple[Compared, ...]) -> Iterator[str]:
             "It is tested here how many seeds learn, and the means of those that do: each of the two has half of the "
             "5%, so that every p is doubled. Where Fisher's test could not be significant, means have all of it."
         )
-    fewest = min((one.learning for one in compared), key=lambda learning: learning.seeds)
+    fewest = min(learning, key=lambda each: each.seeds)
     yield (
         f"Where all of {fewest.seeds} seeds left, up to {100 * fewest.unseen:.0f}% of further ones may still stay "
         "(95%)."
@@ -130,13 +117,13 @@ def _named(learning: Mapping[str, Learning]) -> str:
     return ", ".join(f"{arm} {each}" for arm, each in learning.items())
 
 
-def _clauses(evidence: Evidence) -> Iterator[str]:
+def _clauses(results: Results) -> Iterator[str]:
     """Yield what must be said before any difference of means; nothing where every seed learned."""
-    results = evidence.results
     partly = results.partly_learning
     if not partly:
         return
-    told = [one.arm for one in compared_learning(results) if one.differs]
+    p_values = {str(row["arm"]): number(row["p_adjusted"]) for row in results.once(_rows)}
+    told = [arm for arm, p in p_values.items() if p is not None and p <= ALPHA]
     verdict = f"by Fisher's test {', '.join(told)} differ{'s' * (len(told) == 1)} from the baseline in this; "
     others = len([arm for arm in results.learning if arm not in partly])
     all_others = f", {counted(others, 'other arm')} in every seed" if others else ""
@@ -146,13 +133,11 @@ def _clauses(evidence: Evidence) -> Iterator[str]:
     )
 
 
-def _content(evidence: Evidence) -> Content:
-    compared = compared_learning(evidence.results)
-    if not compared:
+def _content(results: Results) -> Content:
+    rows = results.once(_rows)
+    if not rows:
         return Content()
-    notes = [*_notes(evidence.results, compared)]
-    table = Table.of("plateau", (one.row for one in compared))
-    return Content((table,), shown("plateau", TITLE, COLUMNS, compared, notes))
+    return Content((Table.of("plateau", rows),), shown("plateau", TITLE, COLUMNS, rows, [*_notes(results)]))
 
 
 SECTION = Section("plateau", _content, clauses=_clauses)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from reports.number_format import counted
 from reports.section import Section
-from reports.statistics.evidence import Evidence
 from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.results import Results
 from steeplechase.configuration.claims import Claim
@@ -52,13 +51,13 @@ class Addition:
         return f"after at least {counted(self.results, 'result')} (record {self.record}{moment})"
 
 
-def arms_added(results: Results) -> dict[str, Addition]:
+def _arms_added(results: Results) -> dict[str, Addition]:
     """Return the arms added after results, in the table's order."""
     additions = {arm.name: _addition_of_arm(results, arm.name, arm.after_record) for arm in results.arms}
     return {arm: addition for arm, addition in additions.items() if addition is not None and addition.results}
 
 
-def claims_added(results: Results) -> dict[str, Addition]:
+def _claims_added(results: Results) -> dict[str, Addition]:
     """Return the claims and orderings of the paper added after results, by their text."""
     snapshot = results.snapshot
     earlier = _claimed(snapshot.first_document) if snapshot.amendments else set()
@@ -88,40 +87,34 @@ def _last_change(results: Results, part: Callable[[Experiment], object]) -> Addi
 
 def added_text(results: Results, claim: Claim, text: str) -> str | None:
     """Return the caveat of a claim; None if it and both its arms were declared before any result."""
-    arms, claims = arms_added(results), claims_added(results)
+    arms, claims = _arms_added(results), _claims_added(results)
     parts = [f"the claim {claims[text]}"] if text in claims else []
     parts += [f"{name} {arms[name]}" for name in sorted({claim.first, claim.second}) if name in arms]
     return "; ".join(parts) or None
 
 
-def addition_notes(results: Results) -> Iterator[str]:
-    """Yield one text per addition after results."""
-    yield from (f"arm {arm} {addition}" for arm, addition in arms_added(results).items())
-    yield from (f"claim {text} {addition}" for text, addition in claims_added(results).items())
-    yield from (f"{name} changed {change}" for name, change in deciding_changes(results).items())
-
-
-def deciding_changes(results: Results) -> dict[str, Addition]:
+def _deciding_changes(results: Results) -> dict[str, Addition]:
     """Return the last change after results of every part that decides verdicts, by the part's name."""
     changes = {name: _last_change(results, part) for name, part in DECIDING.items()}
     return {name: change for name, change in changes.items() if change is not None}
 
 
-def exploratory_clause(results: Results) -> str:
-    """Return that verdicts are exploratory, where what decides them was changed after results; else empty."""
-    changes = deciding_changes(results)
-    if not changes:
-        return ""
-    return f"the verdicts are exploratory, since {' and '.join(changes)} changed after results"
+def _clauses(results: Results) -> Iterator[str]:
+    """Yield that verdicts are exploratory, where what decides them was changed after results."""
+    if changes := _deciding_changes(results):
+        yield f"the verdicts are exploratory, since {' and '.join(changes)} changed after results"
 
 
-def known_before(results: Results) -> str | None:
-    """Return the arms whose results existed before the experiment started; None if no arm or every arm had some."""
-    by_arm = {arm: _cached(results, arm) for arm in results.trials}
+def _known_before(results: Results) -> str:
+    """Return the arms whose results existed before the experiment started; empty if no arm or every arm had some."""
+    by_arm: dict[str, bool] = {}
+    for arm, histories in results.trials.items():
+        records = [record for history in histories for record in history.finished(PRETRAIN)]
+        by_arm |= {arm: all(record.reused for record in records)} if records else {}
     with_results = [arm for arm, is_cached in by_arm.items() if is_cached]
-    without_results = [arm for arm, is_cached in by_arm.items() if is_cached is False]
+    without_results = [arm for arm, is_cached in by_arm.items() if not is_cached]
     if not with_results or not without_results:
-        return None
+        return ""
     cached = f"{', '.join(with_results)} (found finished in the stage cache)"
     return f"{cached}, not {', '.join(without_results)}"
 
@@ -162,26 +155,19 @@ def _is_result(stage: str, status: Status) -> bool:
     return stage in RESULTS and status is Status.FINISHED
 
 
-def _cached(results: Results, arm: str) -> bool | None:
-    """Whether all of an arm's pretraining came from the stage cache; None without pretraining."""
-    records = [record for history in results.trials[arm] for record in history.finished(PRETRAIN)]
-    return all(record.reused for record in records) if records else None
-
-
-def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
+def _conditions(results: Results) -> Iterator[tuple[str, str]]:
     """Yield results from before the start, arms and claims added after results, and points left out."""
-    results, points = evidence.results, evidence.results.snapshot.impossible
+    points = results.snapshot.impossible
     if not results.is_search:
-        if known := known_before(results):
-            yield "Results before the start", known
-        if added := list(addition_notes(results)):
-            yield "Added after results", "; ".join(added)
+        yield "Results before the start", _known_before(results)
+        added = [f"arm {arm} {addition}" for arm, addition in _arms_added(results).items()]
+        added += [f"claim {text} {addition}" for text, addition in _claims_added(results).items()]
+        added += [f"{name} changed {change}" for name, change in _deciding_changes(results).items()]
+        yield "Added after results", "; ".join(added)
     if points:
         examples = "; ".join(f"{name}: {', '.join(reasons)}" for name, *reasons in points[:POINTS_SHOWN])
         more = "; …" if len(points) > POINTS_SHOWN else ""
         yield "Impossible points left out", f"{len(points)}: {examples}{more}"
 
 
-SECTION = Section(
-    "post_hoc_additions", clauses=lambda evidence: [exploratory_clause(evidence.results)], conditions=_conditions
-)
+SECTION = Section("post_hoc_additions", clauses=_clauses, conditions=_conditions)

@@ -1,15 +1,14 @@
 """What pruning left of an encoder: its sizes by arm and seed. SchuBERT: Khetan and Karnin 2020, arXiv 2005.06628."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import asdict
 
-from reports.grid import Column, shown
+from reports.grid import Column, words
 from reports.number_format import scientific
-from reports.section import Content, Section
-from reports.statistics.arm_costs import COST_TITLES, COSTS, pruned_costs, remaining_architectures
-from reports.statistics.evidence import Evidence
+from reports.section import Section, one_table
+from reports.statistics.arm_costs import COST_TITLES, pruned_costs, remaining_architectures
 from reports.statistics.results import Results
-from reports.table import Row, Table, number
-from search_space.architecture import Architecture
+from reports.table import Row
 from search_space.pruning import Dimension, sizes_by_layer
 from steeplechase.foundation.schema import JsonValue
 
@@ -26,26 +25,16 @@ def _rows(results: Results) -> Iterator[Row]:
         for history in results.trials[arm.name]:
             trials = zip(remaining_architectures(history), pruned_costs(results, arm, history), strict=True)
             for architecture, costs in trials:
+                layers = sizes_by_layer(architecture)
                 row: dict[str, JsonValue] = {"arm": arm.name, "seed": history.trial.seed}
-                yield {**row, **{name: getattr(costs, name) for name in COSTS}, **_sizes(architecture)}
+                row |= {**asdict(costs), "width": architecture.width}
+                yield {**row, **{name: " ".join(str(layer[name]) for layer in layers) for name in SIZES}}
 
 
-def _sizes(architecture: Architecture) -> Mapping[str, int | str]:
-    layers = sizes_by_layer(architecture)
-    by_layer = {str(name): " ".join(str(layer[name]) for layer in layers) for name in SIZES}
-    return {"width": architecture.width, **by_layer}
-
-
-def _column(name: str) -> Column:
-    title = COST_TITLES.get(name, name.replace("_", " "))
-    if name.endswith("_flops"):
-        return Column(title, read=lambda row: scientific(int(number(row[name]) or 0)))
-    return Column(title, numeric=name in (*COSTS, "width"), read=name)
-
-
-def _content(evidence: Evidence) -> Content:
-    found = Table.of(PRUNED, _rows(evidence.results))
-    return Content(found.filled, shown(PRUNED, TITLE, [*map(_column, found.columns)], found.rows))
-
-
-SECTION = Section("pruning", _content)
+COLUMNS = (
+    *(words("arm"), words("seed"), Column(COST_TITLES["parameters"], read="parameters")),
+    Column(COST_TITLES["forward_flops"], read=lambda row: scientific(row["forward_flops"])),
+    Column(COST_TITLES["train_flops"], read=lambda row: scientific(row["train_flops"])),
+    *(Column("width"), *(words(name.replace("_", " "), name) for name in SIZES)),
+)
+SECTION = Section("pruning", one_table(PRUNED, _rows, TITLE, COLUMNS))

@@ -1,14 +1,12 @@
 """How well embeddings of words from form and contexts mimic those of an encoder. BERTRAM, arXiv 1910.07181."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from reports.columns import spread
-from reports.grid import Column, shown, words
-from reports.number_format import NOTHING
-from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
+from reports.columns import shared, spread, where
+from reports.grid import Column
+from reports.section import Section, one_table
 from reports.statistics.results import Results
-from reports.table import Row, Table, spread_columns
+from reports.table import Row, spread_columns
 from steeplechase.configuration.measurements import RARE_WORDS
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.ledger.records import with_results
@@ -17,17 +15,21 @@ from steeplechase.ledger.stage_results import RareWordsResult, finite
 TITLE = "Embeddings of words left out, from form and contexts: R² and cosine"
 DECIMALS = 3
 MEASURES = {"explained_variance": "R²", "cosine": "cosine"}
+COLUMNS = (
+    *(shared("arm"), shared("variant"), shared("words", numeric=True)),
+    *(Column(title, read=where("measure", measure, spread(DECIMALS))) for measure, title in MEASURES.items()),
+)
 
 
 def _rows(results: Results) -> Iterator[Row]:
     """Yield one row per arm, variant and measure, over the pretraining seeds."""
+    labels = [label for label in map(StageLabel.parse, results.snapshot.labels) if label.kind == RARE_WORDS]
     for arm in results.arms:
-        by_variant: dict[str, list[RareWordsResult]] = {}
+        by_variant: dict[str, list[RareWordsResult]] = {str(label.task): [] for label in labels}
         for history in results.trials[arm.name]:
             for record, result in with_results(history.finished(RARE_WORDS), RareWordsResult):
-                by_variant.setdefault(_variant(record.label), []).append(result)
-        for variant in dict.fromkeys(map(_variant, results.snapshot.labels)):
-            found = by_variant.get(variant, [])
+                by_variant.setdefault(str(StageLabel.parse(record.label).task), []).append(result)
+        for variant, found in by_variant.items():
             for measure in MEASURES:
                 values = [value for each in found if (value := finite(getattr(each, measure))) is not None]
                 if values:
@@ -35,27 +37,4 @@ def _rows(results: Results) -> Iterator[Row]:
                     yield {**named, **spread_columns(values)}
 
 
-def _variant(label: str) -> str:
-    parsed = StageLabel.parse(label)
-    return str(parsed.task) if parsed.kind == RARE_WORDS else ""
-
-
-def _of_measure(measure: str) -> Callable[[list[Row]], str]:
-    read = spread(DECIMALS)
-    return lambda rows: next((read(row) for row in rows if row["measure"] == measure), NOTHING)
-
-
-def _content(evidence: Evidence) -> Content:
-    found = Table.of(RARE_WORDS, _rows(evidence.results))
-    by_variant: dict[tuple[object, object], list[Row]] = {}
-    for row in found.rows:
-        by_variant.setdefault((row["arm"], row["variant"]), []).append(row)
-    columns = [
-        *(words("arm", lambda rows: str(rows[0]["arm"])), words("variant", lambda rows: str(rows[0]["variant"]))),
-        Column("words", read=lambda rows: str(rows[0]["words"])),
-        *(Column(title, read=_of_measure(measure)) for measure, title in MEASURES.items()),
-    ]
-    return Content(found.filled, shown(RARE_WORDS, TITLE, columns, by_variant.values()))
-
-
-SECTION = Section("rare_words", _content)
+SECTION = Section(RARE_WORDS, one_table(RARE_WORDS, _rows, TITLE, COLUMNS, by=("arm", "variant")))

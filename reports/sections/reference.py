@@ -6,7 +6,6 @@ from statistics import fmean, stdev
 from reports.columns import decimal, spread_text
 from reports.grid import Column, Grid, shown, words
 from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, number
 from steeplechase.configuration.metrics import PrimaryMetric
@@ -94,9 +93,9 @@ def _below_reference(results: Results) -> Iterator[str]:
         yield f"on {', '.join(below)} no difference is claimed, {reason}{in_score}"
 
 
-def _content(evidence: Evidence) -> Content:
-    references = reference_table(evidence.results.snapshot, evidence.results.primary)
+def _content(results: Results) -> Content:
+    references = reference_table(results.snapshot, results.primary)
     return Content((references,), reference_grid(references))
 
 
-SECTION = Section("reference", _content, clauses=lambda evidence: _below_reference(evidence.results))
+SECTION = Section("reference", _content, clauses=_below_reference)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table
@@ -79,9 +78,9 @@ def settings_legend(results: Results) -> Iterator[str]:
         yield f"{MARK.strip()}: settings were selected on the reported dev examples, which biases the score upwards."
 
 
-def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
+def _conditions(results: Results) -> Iterator[tuple[str, str]]:
     by_task: dict[str, str] = {}
-    for selected in evidence.results.once(_every):
+    for selected in results.once(_every):
         by_task.setdefault(selected.result.task, _search_text(selected.combinations, selected.choice))
     if by_task:
         texts = "; ".join(f"{task}: {by_task[task]}" for task in sorted(by_task))
@@ -97,9 +96,9 @@ def _search_text(combinations: int, choice: SearchChoice) -> str:
     return f"{best}, {halves}, split by a hash of their text"
 
 
-def _content(evidence: Evidence) -> Content:
-    primary = evidence.results.primary
-    rows = (_row(selected, primary) for selected in evidence.results.once(_every))
+def _content(results: Results) -> Content:
+    primary = results.primary
+    rows = (_row(selected, primary) for selected in results.once(_every))
     return Content(Table.of("settings", rows).filled)
 
 

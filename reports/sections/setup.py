@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from reports.number_format import counted, short
 from reports.section import Section
-from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.stage_label import PRETRAIN, StageLabel
@@ -22,8 +21,7 @@ def scale_of(name: str) -> str:
     return "" if name == WITHOUT_SCALES else name
 
 
-def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    results = evidence.results
+def _conditions(results: Results) -> Iterator[tuple[str, str]]:
     yield "Scale", scale_of(results.snapshot.scale) or "none declared"
     if not results.experiment.has_trials:
         return

@@ -11,17 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reports.columns import METRIC, delta
+from reports.columns import METRIC, delta, known
 from reports.grid import Column, shown, words
-from reports.number_format import NOTHING, percent
+from reports.number_format import percent
 from reports.section import Content, Section
 from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.contrasts import Weights
 from reports.statistics.crossed import LARGEST, arms_by_components, crossed_arms
-from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, compared, number
+from reports.table import Row, Table, compared
 from steeplechase.analysis.difference import Difference
 from steeplechase.analysis.effects import interval_of
 from steeplechase.analysis.shapley import ShapleyWeights, all_orders, over_orders
@@ -81,49 +80,20 @@ def _of_orders(results: Results) -> CoalitionArms | None:
     return None
 
 
-@dataclass(frozen=True)
-class Contribution:
-    """What one change contributes to one metric."""
-
-    factor: str
-    metric: Metric
-    difference: Difference
-    share: float | None
-    """Of the difference that all changes make together; None where that may be 0."""
-
-    @property
-    def row(self) -> Row:
-        """The contribution as a row of a table."""
-        named = {"factor": self.factor, "metric": self.metric.name}
-        return {**named, **compared(self.difference), "share": self.share}
-
-
-@dataclass(frozen=True)
-class ShapleyValues:
-    """The contributions on every metric, each metric's sum last."""
-
-    rows: tuple[Contribution, ...]
-    orders: int | None
-    """Number of random orders that they are averaged over; None for all orders."""
-
-
-def shapley_values_of(results: Results) -> ShapleyValues | None:
-    """Return the Shapley value of every change on every metric; None where sets of changes are no arms."""
-    coalitions = None if results.is_search else coalition_arms(results)
-    return None if coalitions is None else ShapleyValues(tuple(_rows(results, coalitions)), coalitions.orders)
-
-
-def _rows(results: Results, coalitions: CoalitionArms) -> Iterator[Contribution]:
+def _rows(results: Results, coalitions: CoalitionArms) -> Iterator[Row]:
+    """Yield what every change contributes to every metric, and the difference that these add up to."""
     for metric in results.metrics:
         whole = results.contrast(coalitions.whole, metric)
         values = zip(coalitions.weights.components, _values(results, coalitions, metric), strict=True)
         for name, difference in [*values, (WHOLE, whole)]:
-            yield Contribution(name, metric, difference, _share(difference, whole))
+            named: Row = {"factor": name, "metric": metric.name}
+            yield {**named, **compared(difference), "share": _share(difference, whole)}
 
 
 def _values(results: Results, coalitions: CoalitionArms, metric: Metric) -> list[Difference]:
     """Return the value of every component; the error of random orders is added to that of the seeds and examples."""
-    weights = [_by_arm(coalitions, row) for row in coalitions.weights.weights.tolist()]
+    by_component = [zip(coalitions.arms, row, strict=True) for row in coalitions.weights.weights.tolist()]
+    weights = [{arm: weight for arm, weight in row if weight} for row in by_component]
     found = [results.contrast(each, metric) for each in weights]
     if coalitions.weights.by_order is None or any(each.low is None for each in found):
         return found
@@ -137,30 +107,21 @@ def _values(results: Results, coalitions: CoalitionArms, metric: Metric) -> list
     return [interval_of(value, each.n, confidence) for value, each in zip(estimates, found, strict=True)]
 
 
-def _by_arm(coalitions: CoalitionArms, row: Sequence[float]) -> Weights:
-    return {arm: weight for arm, weight in zip(coalitions.arms, row, strict=True) if weight}
-
-
 def _share(value: Difference, whole: Difference) -> float | None:
     """Return the share of the whole; None where the whole's interval contains 0 or is unknown."""
-    if value.delta is None or whole.delta is None or not whole.excludes_zero:
-        return None
-    return value.delta / whole.delta
+    known = value.delta is not None and whole.delta is not None and whole.excludes_zero
+    return (value.delta or 0.0) / (whole.delta or 1.0) if known else None
 
 
-def shapley_table(values: ShapleyValues) -> Table:
-    """Return the Shapley value of every change on every metric, and the difference that these add up to."""
-    return Table.of("shapley", (each.row for each in values.rows))
+def shapley_table(results: Results) -> Table:
+    """Return the Shapley value of every change on every metric; without rows where sets of changes are no arms."""
+    coalitions = results.once(coalition_arms)
+    return Table.of("shapley", () if coalitions is None else _rows(results, coalitions))
 
 
-def _share_text(row: Row) -> str:
-    share = number(row["share"])
-    return NOTHING if share is None else percent(share)
-
-
-def _notes(results: Results, values: ShapleyValues, rows: Sequence[Row]) -> Iterator[str]:
+def _notes(results: Results, orders: int | None, rows: Sequence[Row]) -> Iterator[str]:
     test = TEST_NAMES[results.test]
-    test += "" if values.orders is None else ", the spread between the random orders added"
+    test += "" if orders is None else ", the spread between the random orders added"
     yield (
         f"The values of a metric add up to {WHOLE}: the arm with all of them minus the one with none. A share is "
         f"negative where a change works against that. Own 95% intervals by {test}, without "
@@ -172,17 +133,21 @@ def _notes(results: Results, values: ShapleyValues, rows: Sequence[Row]) -> Iter
         yield f"No shares on {', '.join(without)}: {why}."
 
 
-def _content(evidence: Evidence) -> Content:
-    results, values = evidence.results, evidence.results.once(shapley_values_of)
-    if values is None:
+def _content(results: Results) -> Content:
+    coalitions, shares = results.once(coalition_arms), shapley_table(results)
+    if coalitions is None:
         return Content()
-    shares = shapley_table(values)
     decimals = {metric.name: results.decimals(metric) for metric in results.headlines}
     rows = [row for row in shares.rows if row["metric"] in decimals and row["n"]]
-    orders = "all" if values.orders is None else f"{values.orders} random"
+    orders = "all" if coalitions.orders is None else f"{coalitions.orders} random"
     title = f"Shapley values: what each change contributes, averaged over {orders} orders of adding them"
-    columns = [words("factor"), METRIC, delta(decimals), Column("share of the whole", read=_share_text)]
-    return Content(shares.filled, shown("shapley", title, columns, rows, _notes(results, values, rows)))
+    columns = [
+        words("factor"),
+        METRIC,
+        delta(decimals),
+        Column("share of the whole", read=lambda row: known(row["share"], percent)),
+    ]
+    return Content(shares.filled, shown("shapley", title, columns, rows, _notes(results, coalitions.orders, rows)))
 
 
-SECTION = Section("shapley", _content, lambda evidence: not evidence.results.is_search)
+SECTION = Section("shapley", _content, lambda results: not results.is_search)

@@ -9,7 +9,6 @@ from reports.columns import METRIC, delta
 from reports.grid import Grid, shown, words
 from reports.number_format import interval_text_with_n
 from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
 from reports.statistics.isolated_pairs import IsolatedPair, isolated_pairs
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
@@ -42,8 +41,7 @@ def _grids(isolated: Table, decimals: Mapping[str, int]) -> Iterator[Grid]:
         yield from shown(isolated.name, title, columns, rows, [NOTE] if path == paths[-1] else ())
 
 
-def _content(evidence: Evidence) -> Content:
-    results = evidence.results
+def _content(results: Results) -> Content:
     isolated = Table.of("isolated", _rows(results))
     decimals = {metric.name: results.decimals(metric) for metric in results.headlines}
     return Content((isolated,), tuple(_grids(isolated, decimals)))
@@ -59,9 +57,8 @@ def _best_pairs(results: Results, pairs: Sequence[IsolatedPair], metric: Metric)
             yield next(pair for pair in same_path if pair.arm == best)
 
 
-def _clauses(evidence: Evidence) -> Iterator[str]:
+def _clauses(results: Results) -> Iterator[str]:
     """Yield single-change effects: one pair per path if few, else the number of pairs whose interval excludes 0."""
-    results = evidence.results
     pairs, metrics = results.once(_pairs_of), results.measured_headlines
     best_pairs = list(_best_pairs(results, pairs, metrics[0])) if metrics else []
     if len(best_pairs) <= PAIRS_NAMED:
@@ -102,4 +99,4 @@ def _direction(difference: Difference, metric: Metric) -> str:
     return "better" if metric.better(difference.delta, 0.0) else "worse"
 
 
-SECTION = Section("isolated", _content, lambda evidence: not evidence.results.is_search, _clauses)
+SECTION = Section("isolated", _content, lambda results: not results.is_search, _clauses)

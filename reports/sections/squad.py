@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 
 from reports.section import Section
-from reports.statistics.evidence import Evidence
 from steeplechase.configuration.stage_label import FINE_TUNE
 from steeplechase.ledger.records import Record, with_results
 from steeplechase.ledger.snapshot import Snapshot
@@ -72,8 +71,8 @@ def _threshold(snapshot: Snapshot, task: str) -> str:
     return f"; no-answer threshold {thresholds}, the best F1 on {chosen_on}; not selected on dev"
 
 
-SECTION: Section[Evidence] = Section(
+SECTION = Section(
     "squad",
-    clauses=lambda evidence: [absent_answers_clause(evidence.results.snapshot.shared)],
-    conditions=lambda evidence: squad_notes(evidence.results.snapshot),
+    clauses=lambda results: [absent_answers_clause(results.snapshot.shared)],
+    conditions=lambda results: squad_notes(results.snapshot),
 )

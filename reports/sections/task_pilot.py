@@ -8,14 +8,15 @@ seeds; the level is corrected for the number of arms (Bonferroni), and not for t
 must be exceeded (Berger 1982, 10.2307/1270797).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
+from reports.columns import number_text
 from reports.grid import Cell, Column, Grid, shown, words
-from reports.number_format import NOTHING, UNKNOWN, fixed
+from reports.number_format import UNKNOWN, fixed
 from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table
 from steeplechase.analysis.difference import CONFIDENCE
@@ -121,10 +122,14 @@ def pilot_grid(results: Results) -> tuple[Grid, ...]:
     """Return the table as people read it, none where no task has a score."""
     piloted = results.once(pilot_of)
     some = {name for one in piloted for name in one.task.known} | ALWAYS_SHOWN
+
+    def known(name: str, one: PilotedArm) -> str:
+        return number_text(one.task.known.get(name), DECIMALS)
+
     columns = [
         words("task", lambda one: one.task.task),
         *(words("arm", lambda one: one.arm), Column("mean [95%] (n)", read=_mean)),
-        *(Column(title, read=_known(name)) for name, title in TITLES.items() if name in some),
+        *(Column(title, read=partial(known, name)) for name, title in TITLES.items() if name in some),
         words("verdict", _verdict),
     ]
     return shown("task_pilot", TITLE, columns, piloted, _notes(piloted))
@@ -134,10 +139,6 @@ def _mean(one: PilotedArm) -> str:
     bounds = (one.low, one.high)
     interval = ", ".join(fixed(bound, DECIMALS) for bound in bounds if bound is not None) or UNKNOWN
     return f"{fixed(one.mean, DECIMALS)} [{interval}] ({one.n})"
-
-
-def _known(name: str) -> Callable[[PilotedArm], str]:
-    return lambda one: fixed(one.task.known[name], DECIMALS) if name in one.task.known else NOTHING
 
 
 def _verdict(one: PilotedArm) -> Cell:
@@ -180,13 +181,9 @@ def _worth(one: PilotedArm) -> str:
     return f"{one.task.task} ({one.arm} {fixed(one.mean, DECIMALS)}, untrained {untrained}{more})"
 
 
-def _content(evidence: Evidence) -> Content:
-    rows = map(_row, evidence.results.once(pilot_of))
-    return Content(Table.of("task_pilot", rows).filled, pilot_grid(evidence.results))
+def _content(results: Results) -> Content:
+    rows = map(_row, results.once(pilot_of))
+    return Content(Table.of("task_pilot", rows).filled, pilot_grid(results))
 
 
-def _has_untrained(evidence: Evidence) -> bool:
-    return bool(evidence.results.experiment.fine_tuning.untrained_seeds)
-
-
-SECTION = Section("task_pilot", _content, applies=_has_untrained)
+SECTION = Section("task_pilot", _content, lambda results: bool(results.experiment.fine_tuning.untrained_seeds))

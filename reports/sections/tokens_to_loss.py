@@ -15,7 +15,6 @@ from reports.metric_clause import ARMS_NAMED
 from reports.number_format import NOTHING, TWO_SEEDS, UNKNOWN, fixed, p_text, scientific, short
 from reports.sanitise import printable
 from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.statistics.tokens_to_loss import (
     ArmToLoss,
@@ -100,16 +99,14 @@ def _mean(arm: ArmToLoss, name: str) -> str:
     return {"tokens": short, "flops": scientific}[name](round(mean))
 
 
-def _tokens_ratio(arm: ArmToLoss) -> Cell:
-    return arm_cell(arm) if arm.before_first else ratio_cell(arm.tokens_ratio)
-
-
 COLUMNS = (
     words("arm", lambda arm: arm.arm),
     Column("reached", read=lambda arm: f"{arm.reached} of {len(arm.ends)}"),
     Column("tokens, every seed", read=_spread),
     Column("geometric mean", "tokens", read=lambda arm: _mean(arm, "tokens")),
-    Column("ratio [95%]", "tokens", read=_tokens_ratio),
+    Column(
+        "ratio [95%]", "tokens", read=lambda arm: arm_cell(arm) if arm.before_first else ratio_cell(arm.tokens_ratio)
+    ),
     Column("p, adjusted", "tokens", read=lambda arm: NOTHING if arm.p is None else p_text(arm.p_adjusted)),
     Column("geometric mean", "FLOPs", read=lambda arm: _mean(arm, "flops")),
     Column("ratio [95%]", "FLOPs", read=lambda arm: ratio_cell(arm.flops_ratio)),
@@ -136,8 +133,8 @@ def _notes(found: TokensToLoss) -> Iterator[str]:
     yield "FLOPs: at an arm's mean per token. Seconds are not compared: they differ between two runs of one table."
 
 
-def _content(evidence: Evidence) -> Content:
-    found = evidence.results.once(tokens_to_loss_of)
+def _content(results: Results) -> Content:
+    found = results.once(tokens_to_loss_of)
     if found is None:
         return Content()
     table = Table.of(NAME, (_row(found, arm) for arm in found.arms))
@@ -145,7 +142,7 @@ def _content(evidence: Evidence) -> Content:
     return Content((table,), shown(NAME, title, COLUMNS, found.arms, [*_notes(found)]))
 
 
-def clause_of(results: Results) -> str:
+def _clause(results: Results) -> str:
     """Return which arms reach the loss with significantly fewer or more tokens; empty where none can be compared."""
     found = results.once(tokens_to_loss_of)
     ratios = {arm.arm: arm.tokens_ratio for arm in found.arms if arm.p is not None} if found else {}
@@ -182,20 +179,20 @@ class LossRatio(NamedTuple):
     ratio: Ratio
 
 
-def ratios_by_loss(evidence: Evidence) -> tuple[LossRatio, ...] | None:
+def ratios_by_loss(results: Results) -> tuple[LossRatio, ...] | None:
     """Return the ratios at losses from the baseline's first evaluation down to the target; None with fewer than two.
 
     With more arms than a figure has colours, of those with the lowest ratios.
     """
-    found = evidence.results.once(tokens_to_loss_of)
+    found = results.once(tokens_to_loss_of)
     if found is None:
         return None
     compared = [arm for arm in found.arms if arm.tokens_ratio is not None and arm.tokens_ratio.low is not None]
     lowest = sorted(compared, key=lambda arm: arm.tokens_ratio or ())[: len(COLOURS) - 1]
     names = [arm.arm for arm in compared if arm in lowest]
-    highest = highest_first_loss(evidence.results)
+    highest = highest_first_loss(results)
     losses = [] if highest is None else np.linspace(highest, found.loss, LOSSES_SHOWN).tolist()
-    at_losses = [arms_at(evidence.results, loss) for loss in losses]
+    at_losses = [arms_at(results, loss) for loss in losses]
     ratios = [
         LossRatio(printable(arm.arm), at.loss, arm.tokens_ratio)
         for at in at_losses
@@ -204,11 +201,6 @@ def ratios_by_loss(evidence: Evidence) -> tuple[LossRatio, ...] | None:
         if arm.arm in names and arm.tokens_ratio is not None
     ]
     return tuple(ratios) if len({each.loss for each in ratios}) > 1 else None
-
-
-def _figure_rows(ratios: Iterable[LossRatio]) -> Iterator[Row]:
-    for arm, loss, ratio in ratios:
-        yield {"arm": arm, "loss": loss, **ratio._asdict()}
 
 
 def _draw(axes: Any, ratios: Sequence[LossRatio], title: str) -> None:
@@ -245,13 +237,9 @@ FIGURE = ReportFigure(
     BY_LOSS,
     lambda _: "Tokens to a held-out loss, as a ratio to the baseline",
     ratios_by_loss,
-    lambda ratios: Table.of(BY_LOSS, _figure_rows(ratios)),
+    lambda ratios: Table.of(BY_LOSS, ({"arm": arm, "loss": loss, **of._asdict()} for arm, loss, of in ratios)),
     lambda ratios: named_panels([(partial(_draw, ratios=ratios, title=f"{TITLE}; {BAND}"), _names(ratios), 1)]),
 )
 
 
-def _clauses(evidence: Evidence) -> Iterator[str]:
-    yield clause_of(evidence.results)
-
-
-SECTION: Section[Evidence] = Section(NAME, _content, clauses=_clauses, figure=FIGURE)
+SECTION = Section(NAME, _content, clauses=lambda results: [_clause(results)], figure=FIGURE)

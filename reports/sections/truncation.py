@@ -7,7 +7,6 @@ truncated; `squad.py` reports its lost answers.
 from collections.abc import Iterable, Iterator
 
 from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
 from reports.table import Row, Table, number
 from steeplechase.ledger.records import Record, with_results
 from steeplechase.ledger.stage_results import EncodedPart, ExamplesResult, finite
@@ -61,8 +60,8 @@ def _part(row: Row) -> str:
     return f"{100 * share:.1f}% of {row['examples']} {row['split']} inputs{answers}"
 
 
-SECTION: Section[Evidence] = Section(
+SECTION = Section(
     TRUNCATION,
-    lambda evidence: Content(truncation_table(evidence.results.snapshot.shared).filled),
-    conditions=lambda evidence: truncation_notes(evidence.results.snapshot.shared),
+    lambda results: Content(truncation_table(results.snapshot.shared).filled),
+    conditions=lambda results: truncation_notes(results.snapshot.shared),
 )

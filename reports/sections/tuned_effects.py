@@ -14,7 +14,6 @@ from reports.section import Content, Section
 from reports.sections.main_table import results_table
 from reports.sections.verdicts import verdict_text
 from reports.statistics.comparisons import Comparison
-from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, compared
@@ -25,23 +24,19 @@ TUNED = "tuned"
 
 
 def _rows(shared: Results, own: Results | None) -> Iterator[Row]:
-    """Yield both differences of every arm on every metric."""
+    """Yield both differences of every arm on every metric, with the name of the point selected for the arm."""
+    tuning = shared.snapshot.tuning
+    assert tuning is not None
+    recipes = {choice.arm: tuning.tried.names[choice.point] for choice in tuning.choices}
     for arm in shared.arms:
         for metric in shared.metrics if arm.name != BASELINE else ():
             yield {
                 "arm": arm.name,
                 "metric": metric.name,
-                "recipe": _recipe(shared, arm.name),
+                "recipe": recipes.get(arm.name),
                 **_prefixed("shared_", shared, arm.name, metric),
                 **_prefixed("own_", own, arm.name, metric),
             }
-
-
-def _recipe(results: Results, arm: str) -> str | None:
-    """Return the name of the point selected for an arm; None before the selection."""
-    tuning = results.snapshot.tuning
-    assert tuning is not None
-    return next((tuning.tried.names[choice.point] for choice in tuning.choices if choice.arm == arm), None)
 
 
 def _compared(results: Results | None, arm: str, metric: Metric) -> tuple[Difference, Comparison | None]:
@@ -92,8 +87,8 @@ def _notes(own: Results | None) -> Iterator[str]:
     )
 
 
-def _content(evidence: Evidence) -> Content:
-    shared, own = evidence.results, evidence.own_recipes
+def _content(shared: Results) -> Content:
+    own = shared.own_recipes
     tables = [Table.of(TUNED, _rows(shared, own))]
     if own is not None:
         tables.append(Table.of("own_recipe", results_table(own, matched=False).rows))
@@ -102,4 +97,4 @@ def _content(evidence: Evidence) -> Content:
     return Content(tuple(tables), grids, notes_on_results=() if grids else notes)
 
 
-SECTION = Section(TUNED, _content, lambda evidence: evidence.results.snapshot.tuning is not None)
+SECTION = Section(TUNED, _content, lambda results: results.snapshot.tuning is not None)

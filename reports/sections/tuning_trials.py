@@ -7,9 +7,9 @@ from reports.columns import number_text
 from reports.grid import Cell, Column, Grid, shown, words
 from reports.number_format import NOTHING, counted, short
 from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
-from reports.table import Row, Table
+from reports.statistics.results import Results
+from reports.table import Row, Table, number
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.schema import JsonValue
@@ -28,18 +28,18 @@ def _rows(tuning: Tuning) -> Iterator[Row]:
     points = len(tuning.tried.points)
     for position, row in enumerate(tuning.arms):
         assert row.tuning_trial_of is not None
-        number, choice = position % points, choices.get(row.tuning_trial_of)
+        point, choice = position % points, choices.get(row.tuning_trial_of)
         statuses = [history.status for history in tuning.histories if history.trial.arm == row.name]
-        selected = None if choice is None else choice.point == number
+        selected = None if choice is None else choice.point == point
         yield {
             "arm": row.tuning_trial_of,
-            "point": number,
-            "name": tuning.tried.names[number],
-            "changes": {**tuning.tried.points[number]},
+            "point": point,
+            "name": tuning.tried.names[point],
+            "changes": {**tuning.tried.points[point]},
             "trials": len(statuses),
             "finished": statuses.count(TrialStatus.FINISHED),
             "diverged": statuses.count(TrialStatus.DIVERGED),
-            "value": None if choice is None else choice.values[number],
+            "value": None if choice is None else choice.values[point],
             "chosen": selected,
             "edge": "; ".join(edges(tuning, choice)) or None if choice is not None and selected else None,
         }
@@ -48,7 +48,7 @@ def _rows(tuning: Tuning) -> Iterator[Row]:
 def edges(tuning: Tuning, choice: Choice) -> Iterator[str]:
     """Yield the fields whose selected value is the smallest or the largest tried; 0 does not count as an edge."""
     for path in tuning.tried.shared if choice.values[choice.point] is not None else ():
-        tried_values = [_number(value) for value in tuning.tried.values(path)]
+        tried_values = [number(value) for value in tuning.tried.values(path)]
         numbers = [value for value in tried_values if value is not None]
         selected = tried_values[choice.point]
         if selected is None or len(set(numbers)) < 2:
@@ -67,9 +67,9 @@ def _grids(tuning: Tuning, notes: Iterable[str]) -> Iterator[Grid]:
     def chosen(path: str, choice: Choice) -> str:
         return _text(tried.values(path)[choice.point])
 
-    def point(choice: Choice, number: int) -> Cell:
-        selected = choice.point == number
-        return Cell(number_text(choice.values[number], decimals) + (CHOSEN if selected else ""), selected)
+    def at_point(choice: Choice, point: int) -> Cell:
+        selected = choice.point == point
+        return Cell(number_text(choice.values[point], decimals) + (CHOSEN if selected else ""), selected)
 
     columns = [
         words("arm", lambda choice: choice.arm),
@@ -80,8 +80,8 @@ def _grids(tuning: Tuning, notes: Iterable[str]) -> Iterator[Grid]:
     ]
     title = f"Tuning: each arm's own recipe, by mean {metric.title} over {_seeds(tuning)}"
     yield from shown("choices", title, columns, tuning.choices, notes)
-    columns = [words("point", lambda number: tried.names[number])]
-    columns += [Column(choice.arm, read=partial(point, choice)) for choice in tuning.choices]
+    columns = [words("point", lambda point: tried.names[point])]
+    columns += [Column(choice.arm, read=partial(at_point, choice)) for choice in tuning.choices]
     rows = range(len(tried.points)) if tuning.choices else ()
     yield from shown(TUNING, f"Tuning: {metric.title} at every point that was tried", columns, rows)
 
@@ -107,8 +107,10 @@ def _notes(tuning: Tuning) -> Iterator[str]:
         yield f"Warning: selected at the edge of the tried range, so a better value may lie outside it: {listed}."
 
 
-def _condition(tuning: Tuning) -> tuple[str, str]:
-    """Return the footer's note on tuning: its trials and how many of them did not finish."""
+def _conditions(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield the trials of tuning and how many of them did not finish."""
+    if (tuning := results.snapshot.tuning) is None:
+        return
     plan, statuses = tuning.tried, [history.status for history in tuning.histories]
     arms, points = len({row.tuning_trial_of for row in tuning.arms}), len(plan.points)
     text = (
@@ -118,7 +120,7 @@ def _condition(tuning: Tuning) -> tuple[str, str]:
     ended = {state.value: statuses.count(state) for state in (TrialStatus.DIVERGED, TrialStatus.FAILED)}
     waiting = sum(state in NOT_ENDED for state in statuses)
     bad = [f"{count} {word}" for word, count in (*ended.items(), ("not ended", waiting)) if count]
-    return "Tuning", "; ".join([text, *bad])
+    yield "Tuning", "; ".join([text, *bad])
 
 
 def _seeds(tuning: Tuning) -> str:
@@ -132,27 +134,16 @@ def _text(value: JsonValue) -> str:
     return value if isinstance(value, str) else canonical_text(value)
 
 
-def _number(value: JsonValue) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
 def _leaf(path: str) -> str:
     return path.rpartition(".")[2]
 
 
-def _content(evidence: Evidence) -> Content:
-    tuning = evidence.results.snapshot.tuning
+def _content(results: Results) -> Content:
+    tuning = results.snapshot.tuning
     assert tuning is not None
     notes = tuple(_notes(tuning))
     grids = tuple(_grids(tuning, notes))
     return Content((Table.of(TUNING, _rows(tuning)),), grids, notes_on_results=() if grids else notes)
 
 
-def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    if (tuning := evidence.results.snapshot.tuning) is not None:
-        yield _condition(tuning)
-
-
-SECTION = Section(
-    TUNING, _content, lambda evidence: evidence.results.snapshot.tuning is not None, conditions=_conditions
-)
+SECTION = Section(TUNING, _content, lambda results: results.snapshot.tuning is not None, conditions=_conditions)

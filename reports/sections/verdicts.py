@@ -3,7 +3,7 @@
 The figure is a forest plot: differences to the baseline with intervals, a panel per metric, a line per arm.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from reports.figures.figure import ReportFigure
@@ -13,7 +13,6 @@ from reports.number_format import NOTHING, UNKNOWN, difference_text, fixed, p_te
 from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.statistics.comparisons import TEST_NAMES, Comparison, Verdict
-from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, compared, interval
@@ -41,12 +40,23 @@ def _rows(results: Results) -> Iterator[Row]:
     for arm in results.arms:
         for metric in results.metrics if arm.name != BASELINE else ():
             found = results.comparison(arm.name, metric)
+            detectable, corrected = found.detectable, found.corrected
             diverged, trials = results.diverged(arm.name)
             yield {
                 "arm": arm.name,
                 "metric": metric.name,
                 **compared(results.effect(arm.name, metric).difference),
-                **_test_cells(found),
+                "test": found.tested.deciding,
+                "degrees": found.degrees,
+                "p": found.p,
+                "p_paired": found.p_paired,
+                "p_adjusted": found.p_adjusted,
+                "level": corrected.level,
+                "simultaneous_low": corrected.low,
+                "simultaneous_high": corrected.high,
+                "smallest_effect": None if detectable is None else detectable.value,
+                "detectable_low": None if detectable is None else detectable.low,
+                "detectable_high": None if detectable is None else detectable.high,
                 "margin": found.margin,
                 "p_equivalence": found.p_equivalence,
                 "verdict": str(found.verdict),
@@ -54,23 +64,6 @@ def _rows(results: Results) -> Iterator[Row]:
                 "diverged": diverged,
                 "trials": trials,
             }
-
-
-def _test_cells(found: Comparison) -> Row:
-    detectable, corrected = found.detectable, found.corrected
-    return {
-        "test": str(found.test),
-        "degrees": found.degrees,
-        "p": found.p,
-        "p_paired": found.p_paired,
-        "p_adjusted": found.p_adjusted,
-        "level": corrected.level,
-        "simultaneous_low": corrected.low,
-        "simultaneous_high": corrected.high,
-        "smallest_effect": found.smallest_effect,
-        "detectable_low": None if detectable is None else detectable.low,
-        "detectable_high": None if detectable is None else detectable.high,
-    }
 
 
 def _behind_gate(read: Callable[[_Tested], str]) -> Callable[[_Tested], str]:
@@ -163,8 +156,7 @@ def _test_notes(results: Results) -> Iterator[str]:
         )
 
 
-def _content(evidence: Evidence) -> Content:
-    results = evidence.results
+def _content(results: Results) -> Content:
     tested = [
         _Tested(arm.name, metric, results.comparison(arm.name, metric), results.decimals(metric))
         for metric in results.headlines
@@ -176,37 +168,29 @@ def _content(evidence: Evidence) -> Content:
     return Content((effects_table(results),), shown("effects", title, COLUMNS, tested, notes, *further))
 
 
-@dataclass(frozen=True)
-class Forest:
-    """Differences to the baseline with their intervals, a panel per metric, arms in the table's order."""
-
-    panels: tuple[Panel, ...]
-
-
-def _forest(evidence: Evidence) -> Forest | None:
-    """Return the differences on every metric with an interval; None without one."""
-    results, panels = evidence.results, []
-    rivals = [arm.name for arm in results.arms if arm.name != BASELINE]
+def _panels(results: Results) -> tuple[Panel, ...] | None:
+    """Return the differences on every metric with an interval, arms in the table's order; None without one."""
+    panels, rivals = [], [arm.name for arm in results.arms if arm.name != BASELINE]
     for metric in results.shown:
         decimals = results.decimals(metric)
         lines = [_line(arm, results.effect(arm, metric).difference, decimals) for arm in rivals]
         if any(line.difference.low is not None for line in lines):
             panels.append(Panel(f"Δ {metric.title} to the baseline", metric, tuple(lines)))
-    return Forest(tuple(panels)) if panels else None
+    return tuple(panels) or None
 
 
 def _line(arm: str, difference: Difference, decimals: int) -> Line:
     return Line(printable(arm), difference, f"{difference_text(difference, decimals)}  n = {difference.n}")
 
 
-def _forest_table(forest: Forest) -> Table:
+def _forest_table(panels: Sequence[Panel]) -> Table:
     rows = (
         {"metric": panel.metric.name, "arm": line.name, "pairs": line.difference.n, **interval(line.difference)}
-        for panel in forest.panels
+        for panel in panels
         for line in panel.lines
     )
     return Table.of("forest", rows)
 
 
-FIGURE = ReportFigure("forest", lambda _: "Differences to the baseline", _forest, _forest_table, draw)
+FIGURE = ReportFigure("forest", lambda _: "Differences to the baseline", _panels, _forest_table, draw)
 SECTION = Section("effects", _content, figure=FIGURE)

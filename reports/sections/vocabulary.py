@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 
 from reports.section import Section
-from reports.statistics.evidence import Evidence
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.records import Record, with_results
 from steeplechase.ledger.stage_results import TokensResult
@@ -25,7 +24,7 @@ def vocabulary_notes(experiment: Experiment, shared: Iterable[Record]) -> Iterat
             yield TERM, f"{text}: {cost}. Write vocabulary_size: {learned}, or take a larger corpus"
 
 
-SECTION: Section[Evidence] = Section(
+SECTION = Section(
     "vocabulary",
-    conditions=lambda evidence: vocabulary_notes(evidence.results.experiment, evidence.results.snapshot.shared),
+    conditions=lambda results: vocabulary_notes(results.experiment, results.snapshot.shared),
 )

@@ -1,38 +1,24 @@
 """Metrics without a value: what the examples of a task leave undefined, whatever a model predicts."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from reports.section import Section
-from reports.statistics.evidence import Evidence
-from steeplechase.ledger.records import Record, with_results
-from steeplechase.ledger.snapshot import Snapshot
+from reports.statistics.results import Results
+from steeplechase.ledger.records import with_results
 from steeplechase.ledger.stage_results import FineTuneResult
 
 TERM = "Metrics without a value"
 
 
-def reasons_of(snapshot: Snapshot) -> dict[str, Mapping[str, str]]:
+def reasons_of(results: Results) -> dict[str, Mapping[str, str]]:
     """Return by task its metrics without a value on dev, each with the reason."""
-    records: Iterable[Record] = [
-        *snapshot.shared,
-        *(record for history in snapshot.histories for record in history.records),
-    ]
-    results = (result for _, result in with_results(records, FineTuneResult))
-    return {result.task: result.without_value for result in results if result.without_value}
+    of_trials = (record for history in results.snapshot.histories for record in history.records)
+    found = (result for _, result in with_results([*results.snapshot.shared, *of_trials], FineTuneResult))
+    return {result.task: result.without_value for result in found if result.without_value}
 
 
-def without_value_clause(snapshot: Snapshot) -> str:
-    """Return the clause of the finding; empty where every metric has a value."""
-    return "; ".join(_said(snapshot))
-
-
-def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    if text := without_value_clause(evidence.results.snapshot):
-        yield TERM, text
-
-
-def _said(snapshot: Snapshot) -> Iterator[str]:
-    for task, reasons in sorted(reasons_of(snapshot).items()):
+def _said(results: Results) -> Iterator[str]:
+    for task, reasons in sorted(reasons_of(results).items()):
         by_reason: dict[str, list[str]] = {}
         for metric, reason in reasons.items():
             by_reason.setdefault(reason, []).append(metric)
@@ -43,6 +29,6 @@ def _said(snapshot: Snapshot) -> Iterator[str]:
 
 SECTION = Section(
     "without_value",
-    clauses=lambda evidence: [without_value_clause(evidence.results.snapshot)],
-    conditions=_conditions,
+    clauses=lambda results: ["; ".join(_said(results))],
+    conditions=lambda results: [(TERM, "; ".join(_said(results)))],
 )

@@ -10,14 +10,14 @@ prior: the t distribution around the difference.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from enum import StrEnum
 
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.experiment import paper_margins_of
 from reports.statistics.metrics import Metric, below_reference_text, in_place_of_score
 from reports.statistics.results import Results
-from steeplechase.analysis.claim_family import ClaimTest, CorrectedClaim, claim_test, corrected
+from steeplechase.analysis.claim_family import ClaimTest, claim_test, corrected
 from steeplechase.analysis.difference import ALPHA, Difference
 from steeplechase.analysis.distributions import t_below
 from steeplechase.analysis.estimates import Estimates
@@ -26,8 +26,7 @@ from steeplechase.configuration.claims import Claim, Sign, parse_orderings
 from steeplechase.configuration.metrics import COSTS
 
 EXPERIMENT, PAPER = "experiment", "paper"
-
-
+NO_TEST = ClaimTest(None, None)
 FEWEST_POWER = 0.5
 """The power below which a claim of "about level" is not tested: it could hardly be supported."""
 
@@ -55,12 +54,12 @@ class TestedClaim:
     text: str
     """The text under which it was added."""
     difference: Difference
-    test: ClaimTest
-    pointwise: ClaimOutcome
+    test: ClaimTest = NO_TEST
+    pointwise: ClaimOutcome = ClaimOutcome.UNDECIDED
     """The outcome without correction: whether the 95% interval lies inside or outside of what is claimed; not tested
     where the claim is not."""
-    probability: float | None
-    power: float | None
+    probability: float | None = None
+    power: float | None = None
     """Probability of supporting the claim, without correction, with this n and these variances if the true difference
     has the claimed size; for `~`, if the true difference is 0. None where the claim has no size."""
     reason: str = ""
@@ -77,16 +76,18 @@ class JudgedClaim:
     """A claim with its outcome within its family."""
 
     tested: TestedClaim
-    corrected: CorrectedClaim
+    corrected: ClaimTest
+    """The p of its support and of its contradiction within the family."""
 
     @property
     def outcome(self) -> ClaimOutcome:
         """The outcome after the correction for all claims of the family."""
         if self.tested.pointwise is ClaimOutcome.NOT_TESTED:
             return ClaimOutcome.NOT_TESTED
-        if self.corrected.supported():
+        supported, contradicted = (p is not None and p <= ALPHA for p in astuple(self.corrected))
+        if supported:
             return ClaimOutcome.SUPPORTED
-        return ClaimOutcome.CONTRADICTED if self.corrected.contradicted() else ClaimOutcome.UNDECIDED
+        return ClaimOutcome.CONTRADICTED if contradicted else ClaimOutcome.UNDECIDED
 
 
 def family_of(claims: Sequence[TestedClaim], of_study: Sequence[TestedClaim] = ()) -> tuple[JudgedClaim, ...]:
@@ -138,15 +139,14 @@ def on_the_single_task(claim: Claim, tasks: Sequence[str]) -> Claim:
 
 def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
     if not {claim.first, claim.second} <= results.values.keys():
-        return _without_test(by, text, claim, Difference())
+        return TestedClaim(claim, by, text, Difference())
     if claim.metric in COSTS:
         return _of_costs(results, by, text, claim)
     metric = Metric(claim.metric)
     alpha = 1 - max(results.confidence(claim.first), results.confidence(claim.second))
     difference = results.difference(claim.first, claim.second, metric)
-    reason = _untestable(results, claim)
-    if reason:
-        return _without_test(by, text, claim, difference, ClaimOutcome.NOT_TESTED, reason)
+    if reason := _untestable(results, claim):
+        return TestedClaim(claim, by, text, difference, pointwise=ClaimOutcome.NOT_TESTED, reason=reason)
     found = results.estimate(claim.first, claim.second, metric)
     return decide(claim, found, difference, alpha, by, text)
 
@@ -171,33 +171,23 @@ def _of_costs(results: Results, by: str, text: str, claim: Claim) -> TestedClaim
     return TestedClaim(claim, by, text, Difference(1, delta, delta, delta), test, outcome, float(holds), None)
 
 
-def _without_test(
-    by: str,
-    text: str,
-    claim: Claim,
-    difference: Difference,
-    outcome: ClaimOutcome = ClaimOutcome.UNDECIDED,
-    reason: str = "",
-    power: float | None = None,
-) -> TestedClaim:
-    return TestedClaim(claim, by, text, difference, ClaimTest(None, None), outcome, None, power, reason)
-
-
 def decide(
     claim: Claim, found: Estimates, difference: Difference, alpha: float = ALPHA, by: str = EXPERIMENT, text: str = ""
 ) -> TestedClaim:
     """Return the test of a claim from the difference, first minus second, at the level `alpha` of this look."""
     low, high, error, degrees = difference.low, difference.high, found.standard_error.item(), found.degrees.item()
     if low is None or high is None or not error > 0:
-        return _without_test(by, text, claim, difference)
+        return TestedClaim(claim, by, text, difference)
     from_, to = claim.bounds
+    share = alpha / ALPHA  # of α, spent at this look
     sized = claim.sign is not Sign.LEVEL or bool(claim.size)  # without a margin, equivalence has no probability
     below = [float(t_below((bound - found.value.item()) / error, degrees)) for bound in (from_, to)]
     if claim.sign is Sign.LEVEL:
         chance = power_of_t_within(-claim.size / error, claim.size / error, degrees, alpha) if claim.size else 0.0
         if chance < FEWEST_POWER:
             reason = f"power {100 * chance:.0f}% of showing a difference within {claim.size:g}"
-            return _without_test(by, text, claim, difference, ClaimOutcome.NOT_TESTED, reason, chance)
+            untested = TestedClaim(claim, by, text, difference, pointwise=ClaimOutcome.NOT_TESTED)
+            return replace(untested, power=chance, reason=reason)
     else:
         chance = power_of_t(claim.size / error, degrees, alpha)
     return TestedClaim(
@@ -205,17 +195,11 @@ def decide(
         by=by,
         text=text,
         difference=difference,
-        test=_spent(claim_test(found, from_, to), alpha / ALPHA),
+        test=ClaimTest(*(p and min(1.0, p / share) for p in astuple(claim_test(found, from_, to)))),
         pointwise=_pointwise(claim, low, high),
         probability=below[1] - below[0] if sized else None,
         power=chance if claim.size else None,
     )
-
-
-def _spent(test: ClaimTest, share: float) -> ClaimTest:
-    """Return a test with its p divided by the share of α spent at this look."""
-    outside, inside = (None if p is None else min(1.0, p / share) for p in (test.outside, test.inside))
-    return ClaimTest(outside, inside)
 
 
 def _pointwise(claim: Claim, low: float, high: float) -> ClaimOutcome:

@@ -8,7 +8,7 @@ than m" follows from two one-sided tests of the margin (`analysis/equivalence.py
 over the arms of a metric.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -82,11 +82,6 @@ class Comparison:
     """Number of arms that are compared with the baseline."""
 
     @property
-    def test(self) -> str:
-        """The name of the test that decides, whose interval and p are given."""
-        return self.tested.deciding
-
-    @property
     def margin(self) -> float | None:
         """The equivalence margin."""
         return self.tested.margin
@@ -132,11 +127,6 @@ class Comparison:
         return detectable_effect(error, degrees, self.corrected.level)
 
     @property
-    def smallest_effect(self) -> float | None:
-        """Minimum detectable effect."""
-        return None if self.detectable is None else self.detectable.value
-
-    @property
     def verdict(self) -> Verdict:
         """The verdict on the arm."""
         return Verdict.NOT_TESTABLE if self.tested.not_testable else self._tested_verdict
@@ -180,42 +170,38 @@ def compare(
     return {cell: Comparison(cells[cell], each, equivalent[cell], last, arms) for cell, each in corrected.items()}
 
 
-def _gated(tests: Sequence[CellTest]) -> Iterator[Corrected]:
-    """Yield the corrected tests of the headline family: the gate metric for every arm, then the gated one.
+def _gated(tests: Sequence[CellTest]) -> list[Corrected]:
+    """Return the corrected tests of the headline family: the gate metric for every arm, then the gated one.
 
     An arm without a p on any of them is left out beforehand, which gives the same as removing it in the graph.
     """
-    metrics = max(1, len({test.metric for test in tests}))
-    estimates = stacked([test.estimate for test in tests])
+    metrics, estimates = max(1, len({test.metric for test in tests})), stacked([test.estimate for test in tests])
     known = np.tile((~np.isnan(estimates.p())).reshape(metrics, -1).any(axis=0), metrics)
+    if not known.any():
+        return [Corrected(None, None)] * len(tests)
     arms = int(known.sum()) // metrics
-    if not arms:
-        yield from (Corrected(None, None) for _ in tests)
-        return
     spent = np.array([test.share for test in tests])
     graph = gated(arms) if metrics == 2 else holm(arms * metrics)
-    found = step_down(_chosen(estimates, known), graph, spent=spent[known])
-    columns = zip(*(each.tolist() for each in (found.adjusted_p, found.level, found.low, found.high)), strict=True)
-    for there in known:
-        yield Corrected(*map(finite, next(columns))) if there else Corrected(None, None)
+    tested = Estimates(estimates.value[known], estimates.standard_error[known], estimates.degrees[known])
+    found = step_down(tested, graph, spent=spent[known])
+    return _in_place(known, found.adjusted_p, found.level, found.low, found.high)
 
 
-def _holm(tests: Sequence[CellTest]) -> Iterator[Corrected]:
-    """Yield the tests after Holm's correction."""
+def _holm(tests: Sequence[CellTest]) -> list[Corrected]:
+    """Return the tests after Holm's correction."""
     estimates = stacked([test.estimate for test in tests])
     spent, p = np.array([test.share for test in tests]), estimates.p()
     known = ~np.isnan(p)
     if not known.any():
-        yield from (Corrected(None, None) for _ in tests)
-        return
+        return [Corrected(None, None)] * len(tests)
     found = graphical_test(np.minimum(1.0, p[known] / spent[known]), holm(int(known.sum())))
-    columns = zip(found.adjusted_p.tolist(), (found.level * spent[known]).tolist(), strict=True)
-    for there in known:
-        yield Corrected(*map(finite, next(columns))) if there else Corrected(None, None)
+    return _in_place(known, found.adjusted_p, found.level * spent[known])
 
 
-def _chosen(estimates: Estimates, places: np.ndarray) -> Estimates:
-    return Estimates(estimates.value[places], estimates.standard_error[places], estimates.degrees[places])
+def _in_place(known: np.ndarray, *columns: np.ndarray) -> list[Corrected]:
+    """Return the known tests among the others, which have none."""
+    rows = zip(*(each.tolist() for each in columns), strict=True)
+    return [Corrected(*map(finite, next(rows))) if there else Corrected(None, None) for there in known]
 
 
 def _equivalence(cells: Mapping[Cell, CellTest]) -> dict[Cell, float | None]:
@@ -223,14 +209,14 @@ def _equivalence(cells: Mapping[Cell, CellTest]) -> dict[Cell, float | None]:
     found: dict[Cell, float | None] = {}
     for metric in dict.fromkeys(name for _, name in cells):
         family = [cell for cell in cells if cell[1] == metric]
-        found |= zip(family, holm_p([_not_within_p(cells[cell]) for cell in family]), strict=True)
+        tests = [cells[cell] for cell in family]
+        margins = [(test, test.margin) for test in tests]
+        p_values = [
+            None if margin is None else test.spent(finite(equivalence_p(test.estimate, margin).item()))
+            for test, margin in margins
+        ]
+        found |= zip(family, holm_p(p_values), strict=True)
     return found
-
-
-def _not_within_p(test: CellTest) -> float | None:
-    if test.margin is None:
-        return None
-    return test.spent(finite(equivalence_p(test.estimate, test.margin).item()))
 
 
 def verdict_of(metric: Metric, delta: float, p_adjusted: float | None, p_equivalence: float | None) -> Verdict:

@@ -147,25 +147,16 @@ def latencies_of(results: Results) -> LatencyEvidence | None:
 
 
 def latency_table(evidence: LatencyEvidence, name: str) -> Table:
-    """Return a row per length and arm."""
-    return table(name, RESULT_COLUMNS, map(_row, evidence.timed))
-
-
-def _row(timed: ArmLatency) -> Row:
-    seconds, speedup = timed.seconds, timed.speedup
-    return {
-        "arm": timed.arm,
-        "length": timed.length,
-        "n": seconds.n,
-        "milliseconds": seconds.value * MILLISECOND,
-        "low": None if seconds.low is None else seconds.low * MILLISECOND,
-        "high": None if seconds.high is None else seconds.high * MILLISECOND,
-        "times_as_fast": speedup.value,
-        "times_low": speedup.low,
-        "times_high": speedup.high,
-        "flops": timed.flops,
-        "flops_ratio": timed.flops_ratio,
-    }
+    """Return a row per length and arm, of seconds in milliseconds."""
+    rows: list[Row] = []
+    for timed in evidence.timed:
+        seconds, speedup = timed.seconds, timed.speedup
+        low, high = (None if bound is None else bound * MILLISECOND for bound in (seconds.low, seconds.high))
+        times = {"n": seconds.n, "milliseconds": seconds.value * MILLISECOND, "low": low, "high": high}
+        ratio = {"times_as_fast": speedup.value, "times_low": speedup.low, "times_high": speedup.high}
+        of_flops = {"flops": timed.flops, "flops_ratio": timed.flops_ratio}
+        rows.append({"arm": timed.arm, "length": timed.length, **times, **ratio, **of_flops})
+    return table(name, RESULT_COLUMNS, rows)
 
 
 OPERATIONS, TIME = "FLOPs", "time"

@@ -147,6 +147,19 @@ def _differing(path: str, after: object, before: object) -> Iterator[tuple[str, 
         yield path, canonical(after) if isinstance(after, Schema) else _plain(after)
 
 
+def fields_by_path(candidate: Candidate) -> dict[str, JsonValue]:
+    """Return all values of a candidate by dotted path, defaults included."""
+    return dict(_flat(candidate.model_dump(mode="json"), ""))
+
+
+def _flat(document: Mapping[str, JsonValue], above: str) -> Iterator[tuple[str, JsonValue]]:
+    for name, value in document.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
 def _kind(option: Schema) -> object:
     return getattr(option, "kind", None)
 

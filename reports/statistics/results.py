@@ -60,6 +60,8 @@ class Results:
     """By arm, which seeds left the plateau of the loss; empty where there is none."""
     measured: NestedArmValues = field(default_factory=dict)
     """Every measured value, those of seeds on their plateau too."""
+    own_recipes: "Results | None" = None
+    """The results with each arm at the recipe that tuning selected for it; None before the selection."""
     _answers: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
 
     def once(self, ask: "Callable[[Results], T]") -> T:

@@ -1,6 +1,6 @@
 """Several searches of one space side by side: what each found by what it spent, over search seeds."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -10,7 +10,7 @@ import numpy as np
 from steeplechase.analysis.difference import CONFIDENCE, Effect, MeanTest
 from steeplechase.analysis.effects import effect
 from steeplechase.analysis.paired import interval
-from steeplechase.analysis.search_trace import SearchTrace, Training, hypervolume
+from steeplechase.analysis.search_trace import SearchTrace, Training, hypervolume, seconds_of
 
 SEVERAL = 2
 COSTS_SHOWN = 8
@@ -94,16 +94,10 @@ class SearchComparison:
 
     @cached_property
     def _every_point(self) -> dict[str, list[tuple[float, float]] | None]:
-        return {price: self._all_at(price) for price in PRICES}
-
-    def _all_at(self, price: str) -> list[tuple[float, float]] | None:
-        found: list[tuple[float, float]] = []
-        for search in self.searches:
-            for trace in search.traces:
-                points = _points(trace, price)
-                if points is None:
-                    return None
-                found += points
+        traces, found = [trace for search in self.searches for trace in search.traces], {}
+        for price in PRICES:
+            known = [points for trace in traces if (points := _points(trace, price)) is not None]
+            found[price] = [point for points in known for point in points] if len(known) == len(traces) else None
         return found
 
 
@@ -138,13 +132,8 @@ def _points(trace: SearchTrace, price: str) -> list[tuple[float, float]] | None:
         by_candidate.setdefault(training.candidate, []).append(training)
     found = []
     for trainings in by_candidate.values():
-        paid = trainings[0].forward_flops if price == "loss_flops" else _seconds(trainings)
+        paid = trainings[0].forward_flops if price == "loss_flops" else seconds_of(trainings)
         if paid is None:
             return None
         found.append((min(training.loss for training in trainings), paid))
     return [point for point in found if np.isfinite(point[0])]
-
-
-def _seconds(trainings: Sequence[Training]) -> float | None:
-    measured = [training.seconds for training in trainings]
-    return None if None in measured else sum(each for each in measured if each is not None)

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from reports.statistics.arm_costs import costs_of
-from reports.statistics.held_out_curves import curve_of_trial, ended_trials
+from reports.statistics.held_out_losses import curve_of_trial, ended_trials
 from reports.statistics.learning import stayed_of
 from reports.statistics.results import Results
 from steeplechase.analysis.crossing import Censored, Crossing, crossing

@@ -1,4 +1,4 @@
-"""Student's t, F, beta and chi-squared for any real degrees of freedom, elementwise over arrays.
+"""Student's t, beta and chi-squared for any real degrees of freedom, elementwise over arrays.
 
 The one module of `analysis/` that imports scipy, and of it `scipy.special` alone, on first use, because the import
 takes a third of a second and `plan` and hurdles do not need it. NaN in, NaN out.
@@ -39,11 +39,6 @@ def t_below(t: ArrayLike, degrees: ArrayLike) -> Values:
 def t_quantile(p: ArrayLike, degrees: ArrayLike) -> Values:
     """Return the t with the two-sided p: infinite for p = 0, 0 for p = 1."""
     return np.asarray(np.abs(_special().stdtrit(degrees, np.asarray(p, dtype=np.float64) / 2)))
-
-
-def f_quantile(share: ArrayLike, numerator: ArrayLike, denominator: ArrayLike) -> Values:
-    """Return the value below which an F variable lies with a probability."""
-    return np.asarray(_special().fdtri(numerator, denominator, share))
 
 
 def beta_quantile(share: ArrayLike, first: ArrayLike, second: ArrayLike) -> Values:

@@ -76,9 +76,3 @@ def one_sample(values: Float[np.ndarray, "*cells seeds"]) -> Estimates:
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(found.variance / found.n)
     return Estimates(found.mean, error, np.where(found.n > 1, found.n - 1, np.nan))
-
-
-def array_of(samples: list[dict[int, float]]) -> Float[np.ndarray, "samples seeds"]:
-    """Return samples by seed as an array, seeds in increasing order, NaN where a sample lacks a seed."""
-    seeds = sorted(set().union(*samples))
-    return np.array([[sample.get(seed, np.nan) for seed in seeds] for sample in samples], dtype=np.float64)

@@ -60,8 +60,7 @@ class SearchTrace:
     @property
     def seconds(self) -> float | None:
         """Measured seconds of all trainings, None if some were not measured."""
-        measured = [training.seconds for training in self.trainings]
-        return None if None in measured else sum(each for each in measured if each is not None)
+        return seconds_of(self.trainings)
 
     @property
     def candidates(self) -> int:
@@ -83,6 +82,12 @@ class SearchTrace:
         spent = [training.spent for training in self.trainings]
         best = np.minimum.accumulate([np.inf, *(training.loss for training in self.trainings)])
         return np.asarray(best[np.searchsorted(spent, np.asarray(costs) + ROUNDING, side="right")])
+
+
+def seconds_of(trainings: Sequence[Training]) -> float | None:
+    """Return the measured seconds of some trainings, None if some were not measured."""
+    measured = [training.seconds for training in trainings if training.seconds is not None]
+    return sum(measured) if len(measured) == len(trainings) else None
 
 
 ROUNDING = 1e-9  # of sums of shares of a training

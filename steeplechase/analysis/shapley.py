@@ -15,8 +15,7 @@ from math import comb, factorial
 import numpy as np
 from jaxtyping import Float
 
-from steeplechase.analysis.estimates import Estimates, Moments
-from steeplechase.analysis.welch import contrasts
+from steeplechase.analysis.estimates import Estimates
 from steeplechase.foundation.randomness import stream
 
 Coalition = frozenset[str]
@@ -79,12 +78,6 @@ def of_orders(components: Sequence[str], orders: Iterable[Sequence[str]]) -> Sha
             with_it, without = step[one]
             by_order[order, row, places[with_it]], by_order[order, row, places[without]] = 1.0, -1.0
     return ShapleyWeights(tuple(components), coalitions, by_order.mean(axis=0), by_order)
-
-
-def shapley_values(arms: Moments, weights: ShapleyWeights) -> Estimates:
-    """Return the value of every component; `arms` has the moments of the coalitions in their order."""
-    over_seeds = contrasts(arms, weights.weights)
-    return over_seeds if weights.by_order is None else over_orders(over_seeds, weights.by_order @ arms.mean)
 
 
 def over_orders(over_seeds: Estimates, by_order: Float[np.ndarray, "orders components"]) -> Estimates:

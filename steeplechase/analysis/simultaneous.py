@@ -6,8 +6,7 @@ simultaneous, with 0 as the bound of a rejected one. A two-sided verdict is a pa
 which is always true (`graphical.directed`). With a probability of at least 1 - alpha all intervals hold the true
 values and no reported sign is wrong, for any dependence between the cells.
 
-The price: the bound nearer to 0 of a rejected cell is 0 itself. `single_step`, which passes nothing on, has bounds
-that inform about the size as well.
+The price: the bound nearer to 0 of a rejected cell is 0 itself.
 """
 
 from dataclasses import dataclass
@@ -62,16 +61,6 @@ def step_down(estimates: Estimates, graph: Graph, alpha: float = ALPHA, spent: A
     adjusted = np.minimum(*np.split(found.adjusted_p, 2, axis=-1))
     level = 2 * np.where(estimates.value > 0, level_above, level_below)
     return Simultaneous(adjusted, level, low, high, above * 1.0 - below)
-
-
-def single_step(estimates: Estimates, graph: Graph, alpha: float = ALPHA) -> Simultaneous:
-    """Return the verdicts of Bonferroni's test with the graph's first shares; its bounds inform about size."""
-    p, shares = estimates.p(), np.where(np.isnan(estimates.p()), np.nan, graph.shares)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        adjusted = np.minimum(1.0, p / shares)
-    low, high = estimates.interval(alpha * shares)
-    sign = np.where(adjusted <= alpha, np.sign(estimates.value), 0.0)
-    return Simultaneous(adjusted, alpha * shares, low, high, sign)
 
 
 def _lower(estimates: Estimates, level: Cells) -> Cells:

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reports.explorer.exploration import exploration_of
-from reports.explorer.page import POLICY, explorer_page
+from reports.explorer.exploration import POLICY, exploration_of, explorer_page
 from reports.report import build
 from reports.statistics.reading import results_of
 from reports.write import put

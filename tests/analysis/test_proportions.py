@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from steeplechase.analysis.exact_interval import clopper_pearson
-from steeplechase.analysis.proportions import fisher_p, smallest_fisher_p, unseen_at_most
+from steeplechase.analysis.proportions import clopper_pearson, fisher_p, smallest_fisher_p, unseen_at_most, wilson
 
 COUNTS = st.integers(1, 12).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
 
@@ -16,6 +15,14 @@ def test_the_exact_interval_is_scipys(counts: tuple[int, int]) -> None:
     """Clopper and Pearson's."""
     expected = stats.binomtest(*counts).proportion_ci(0.95, "exact")
     assert clopper_pearson(*counts) == pytest.approx((expected.low, expected.high))
+
+
+def test_wilsons_interval_has_known_values_and_contains_the_share() -> None:
+    assert wilson(0, 10) == (0.0, pytest.approx(0.2775, abs=1e-3))  # Brown, Cai and DasGupta 2001
+    for total in range(1, 30):
+        for count in range(total + 1):
+            low, high = wilson(count, total)
+            assert 0 <= low <= count / total + 1e-12 <= high + 1e-9 <= 1 + 1e-8
 
 
 @given(COUNTS, COUNTS)

@@ -5,12 +5,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steeplechase.analysis.difference import MeanTest
-from steeplechase.analysis.effects import estimate, wider
-from steeplechase.analysis.estimates import Estimates
 from steeplechase.analysis.paired import interval as student_interval
 from steeplechase.analysis.two_way_variance import grouped, two_way_estimate
-from tests.analysis.two_way_tables import drawn, interval, two_way, two_way_interval
+
+
+def drawn(
+    seeds: int, examples: int, spreads: tuple[float, float, float], random: np.random.Generator, mean: float = 0.0
+) -> np.ndarray:
+    """Return values of the model: spreads of seeds, of examples, and residual."""
+    of_seed, of_example, residual = spreads
+    effects = random.normal(0, of_seed, (seeds, 1)) + random.normal(0, of_example, (1, examples))
+    return np.asarray(mean + effects + random.normal(0, residual, (seeds, examples)))
+
+
+def two_way(values: np.ndarray, others: np.ndarray, paired: bool) -> tuple[float, float, float]:
+    """Return low, high and standard error of values minus others by the two-way analysis of variance."""
+    parts = [values - others] if paired else [values, -others]
+    found = two_way_estimate([part.mean(axis=1) for part in parts], [parts])
+    (low,), (high,) = found.interval()
+    return float(low), float(high), found.standard_error.item()
+
 
 SPREADS = {
     "seeds": (1.0, 0.0, 1.0),
@@ -29,50 +43,9 @@ def test_the_interval_of_the_analysis_of_variance_holds_the_truth_in_95_of_100(
     random, tables = np.random.default_rng(4), 500
     inside = 0
     for _ in range(tables):
-        found = two_way_interval(drawn(4, 60, spreads, random, 0.5), drawn(4, 60, spreads, random), paired=paired)
-        inside += found.low <= 0.5 <= found.high
+        low, high, _ = two_way(drawn(4, 60, spreads, random, 0.5), drawn(4, 60, spreads, random), paired)
+        inside += low <= 0.5 <= high
     assert 0.93 < inside / tables < (0.99 if any(spreads[:2]) else 1.0)
-
-
-@pytest.mark.parametrize("seeds", [2, 5])
-@pytest.mark.parametrize("spreads", [(1.0, 4.0, 4.0), (0.1, 8.0, 8.0), (1.0, 0.0, 1.0)])
-def test_the_wider_of_both_tests_detects_no_difference_more_often_than_its_level(
-    seeds: int, spreads: tuple[float, float, float]
-) -> None:
-    """Two standard errors of 5% of 600 tables are 1.8 points."""
-    random, tables = np.random.default_rng(9), 600
-    found = 0
-    for _ in range(tables):
-        values, others = drawn(seeds, 100, spreads, random), drawn(seeds, 100, spreads, random)
-        means, other_means = (dict(enumerate(each.mean(axis=1))) for each in (values, others))
-        decides = wider(estimate(means, other_means, MeanTest.WELCH), two_way(values, others, paired=False))
-        found += decides.p().item() <= 0.05
-    assert found / tables <= 0.05 + 0.018
-
-
-def score(tasks: list[tuple[np.ndarray, np.ndarray]]) -> Estimates:
-    """Return the difference of the mean over tasks, each with its own examples."""
-    sets = [[values / len(tasks), -others / len(tasks)] for values, others in tasks]
-    samples = [np.sum([part[arm].mean(axis=1) for part in sets], axis=0) for arm in (0, 1)]
-    return two_way_estimate(samples, sets)
-
-
-@pytest.mark.parametrize("seeds", [3, 5])
-def test_the_interval_of_a_score_of_several_tasks_holds_the_truth_in_95_of_100(seeds: int) -> None:
-    """Seeds have one effect on all tasks and one on each; examples of two tasks are independent."""
-    random, tables, inside = np.random.default_rng(11), 500, 0
-    for _ in range(tables):
-        common = random.normal(0, 0.5, (2, seeds, 1))
-        tasks = [
-            tuple(
-                drawn(seeds, size, spreads, random, mean) + of_arm
-                for of_arm, mean in zip(common, (0.4, 0.0), strict=True)
-            )
-            for size, spreads in ((40, (0.2, 3.0, 2.0)), (120, (0.4, 5.0, 1.0)))
-        ]
-        found = interval(score(tasks))  # type: ignore[arg-type]
-        inside += found.low <= 0.4 <= found.high
-    assert 0.93 < inside / tables < 0.985
 
 
 def test_what_no_set_of_examples_has_varies_over_seeds_alone() -> None:
@@ -106,8 +79,8 @@ def test_a_weighted_sum_of_four_arms_has_the_terms_of_each() -> None:
 def test_where_every_example_is_alike_only_seeds_count_and_the_interval_is_students(seeds: int, root: int) -> None:
     differences = np.random.default_rng(root).normal(0, 1, seeds)
     values = np.repeat(differences[:, None], 50, axis=1)
-    found = two_way_interval(values, np.zeros_like(values), paired=True)
-    assert (found.low, found.high) == pytest.approx(student_interval(differences.tolist(), 0.95), rel=1e-6, abs=1e-9)
+    low, high, _ = two_way(values, np.zeros_like(values), paired=True)
+    assert (low, high) == pytest.approx(student_interval(differences.tolist(), 0.95), rel=1e-6, abs=1e-9)
 
 
 def test_groups_are_means_of_neighbours_and_count_dependence_within_a_sequence() -> None:
@@ -116,8 +89,8 @@ def test_groups_are_means_of_neighbours_and_count_dependence_within_a_sequence()
         grouped(np.zeros((1, 4)), 3)
     random = np.random.default_rng(8)
     alike = np.repeat(drawn(4, 100, (0.0, 2.0, 0.1), random), 4, axis=1)
-    single, sequences = (two_way_interval(each, 0 * each, paired=True) for each in (alike, grouped(alike, 4)))
-    assert sequences.standard_error == pytest.approx(2 * single.standard_error, rel=0.1)
+    single, sequences = (two_way(each, 0 * each, paired=True)[2] for each in (alike, grouped(alike, 4)))
+    assert sequences == pytest.approx(2 * single, rel=0.1)
 
 
 def test_fewer_than_two_seeds_or_examples_and_shapes_that_do_not_fit_are_refused() -> None:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from reports.document import Report
 from reports.figures.figure import Picture
+from reports.grid import Grid
 from search_space.candidate import Candidate
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot, Tuning
@@ -146,13 +147,31 @@ def snapshot(
     )
 
 
+def trials_of(losses: Mapping[str, Iterable[float]]) -> list[Trial]:
+    """Return the trials of arms with these final losses, one per seed."""
+    return [Trial(arm, seed).pretrained(loss) for arm, ends in losses.items() for seed, loss in enumerate(ends, 1)]
+
+
+def rows_of(report: Report, name: str, **where: object) -> list[dict[str, Any]]:
+    """Return the rows of a report's table that have these values; none where it has no such table."""
+    rows = (dict(row) for table in report.tables if table.name == name for row in table.rows)
+    return [row for row in rows if all(row[key] == value for key, value in where.items())]
+
+
+def grid_of(report: Report, name: str) -> Grid:
+    """Return the one grid of a report with this name."""
+    (found,) = (grid for grid in report.grids if grid.name == name)
+    return found
+
+
 def picture(report: Report, name: str) -> Picture | None:
     return next((picture for picture in report.pictures if picture.name == name), None)
 
 
-def figure_data(report: Report, kind: type[Data]) -> Data | None:
-    """Return what a report's figure of one kind shows, None where the report has no such figure."""
-    return next((picture.data for picture in report.pictures if isinstance(picture.data, kind)), None)
+def figure_data(report: Report, kind: type[Data]) -> Data:
+    """Return what the one figure of a kind shows."""
+    (data,) = (picture.data for picture in report.pictures if isinstance(picture.data, kind))
+    return data
 
 
 PAPER = {

@@ -8,7 +8,7 @@ from reports.document import Report
 from reports.formats import render
 from reports.report import build
 from steeplechase.analysis.difference import MeanTest
-from tests.factories.reports import ARMS, Trial, document, primary, snapshot
+from tests.factories.reports import ARMS, Trial, document, primary, rows_of, snapshot
 
 SEEDS = (1, 2, 3)
 LEVELS = {name: 10.0 * place for place, name in enumerate(ARMS)}
@@ -30,27 +30,15 @@ def constant(test: MeanTest) -> Report:
 
 
 @pytest.mark.parametrize("test", MeanTest)
-def test_without_spread_there_is_no_interval_and_no_verdict(test: MeanTest) -> None:
+def test_without_spread_there_is_no_interval_no_verdict_and_no_number_that_is_none(test: MeanTest) -> None:
     report = constant(test)
-    effects = next(table for table in report.tables if table.name == "effects")
-    for row in effects.rows:
+    for row in rows_of(report, "effects"):
         assert row["delta"]
         verdict = "undecided" if row["metric"] == "held_out_loss" else "not testable at this size"
         assert (row["low"], row["high"], row["p"], row["verdict"]) == (None, None, None, verdict)
-    (claim,) = next(table for table in report.tables if table.name == "claims").rows
-    assert claim["verdict"] == "open here"
-
-
-@pytest.mark.parametrize("test", MeanTest)
-def test_without_spread_no_sentence_says_better_or_worse(test: MeanTest) -> None:
-    report = constant(test)
+    assert [row["verdict"] for row in rows_of(report, "claims")] == ["open here"]
     assert "3 seeds give no interval" in report.finding
     assert not re.search(r"better|worse|significant(?!ly exceed every reference)", report.finding)
-
-
-@pytest.mark.parametrize("test", MeanTest)
-@pytest.mark.parametrize("form", ["markdown", "terminal"])
-def test_without_spread_every_number_is_one(test: MeanTest, form: str) -> None:
-    text = render(constant(test), form)
+    text = render(report, "markdown")
     assert not NOT_A_NUMBER.search(text)
-    assert "values that do not vary over seeds give no interval" in " ".join(text.split())
+    assert "values that do not vary over seeds give no interval" in text.replace("\\", "")

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -14,22 +13,7 @@ from reports.formats.html import VERDICTS, links_beside, page, render, without_f
 from reports.report import Report, build
 from reports.write import files_to_attach, write_report
 from tests.factories.reports import Trial, snapshot
-from tests.reports.test_formats import HOSTILE, VIEWS, hostile_report, report_of
-
-
-class Elements(HTMLParser):
-    """Every element with its attributes, and the texts of table cells."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str]]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, {name: value or "" for name, value in attrs}))
-
-    def all(self, tag: str, attribute: str) -> list[str]:
-        return [attributes[attribute] for name, attributes in self.found if name == tag and attribute in attributes]
+from tests.reports.test_formats import HOSTILE, VIEWS, Elements, hostile_report, report_of
 
 
 def without_drawings(text: str) -> str:
@@ -68,9 +52,9 @@ def test_the_page_links_to_every_file_beside_it_and_to_nothing_else(view: str, t
 def test_a_page_to_attach_elsewhere_is_the_page_without_links_to_files(name: str, tmp_path: Path) -> None:
     report = report_of("table2") if name == "table2" else hostile_report('</section><section id="files">')
     (tmp_path / "report.csv").write_text("")
-    linked = page(report, (), links_beside(tmp_path, ("report.csv",)))
-    assert linked != page(report, ())
-    assert without_files(linked) == without_files(page(report, ())) == page(report, ())
+    linked = page(report, links_beside(tmp_path, ("report.csv",)))
+    assert linked != page(report)
+    assert without_files(linked) == without_files(page(report)) == page(report)
 
 
 def test_attached_files_have_the_pages_without_links(tmp_path: Path) -> None:
@@ -97,14 +81,13 @@ def test_ledger_rows_of_a_published_report_are_linked_and_unfinished_files_are_n
     (tmp_path / "ledger").mkdir()
     for name in ("records.csv", ".records.csv.writing"):
         (tmp_path / "ledger" / name).write_text("")
-    (group,) = links_beside(tmp_path, ("report.csv",))
-    assert [link.path for link in group.links] == ["ledger/records.csv"]
+    assert links_beside(tmp_path, ("report.csv",)) == {"Rows behind the report": ["ledger/records.csv"]}
 
 
 def test_a_link_is_escaped(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / 'a"><script>%.csv').write_text("")
-    text = page(report_of("empty"), (), links_beside(tmp_path, ()))
+    text = page(report_of("empty"), links_beside(tmp_path, ()))
     assert "<script>" not in text
     (link,) = (href for href in Elements(text).all("a", "href") if not href.startswith("#"))
     assert unquote(link) == 'tables/a"><script>%.csv'

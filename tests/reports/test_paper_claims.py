@@ -9,18 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from reports.by_recipe import at_shared_recipe
 from reports.claim_row import NOT_RUN, ClaimRow
 from reports.formats.markdown import escape
 from reports.number_format import NOTHING, signed
 from reports.paper_claims import OVER_SEEDS_ALONE, claim_rows, markdown
 from reports.paper_claims_file import FILE, DeclaredTest, read_paper_claims
 from reports.sections.claims import claims_table
-from reports.sections.sampling import ALONE, TERM
+from reports.sections.evaluation_set import ALONE, SAMPLED
 from reports.statistics.claims import ClaimOutcome
 from reports.statistics.metrics import Metric
-from reports.statistics.reading import results_of
 from reports.table import Row
+from reports.views import shared_results
 from steeplechase.commands.publish import PUBLISHED
 from steeplechase.configuration.claims import parse_claim, parse_orderings
 from steeplechase.configuration.experiment import Experiment
@@ -80,7 +79,7 @@ def reported_claims(folder: Path) -> tuple[Row, ...]:
     found = snapshot_at(folder)
     if not found.has_trials:
         return ()
-    return claims_table(results_of(at_shared_recipe(found), None, kept_example_tables(folder))).rows
+    return claims_table(shared_results(found, None, kept_example_tables(folder))).rows
 
 
 def test_verdicts_are_those_of_the_published_tables() -> None:
@@ -138,7 +137,7 @@ def test_intervals_over_seeds_alone_are_called_that_and_no_others() -> None:
     for test in published_rows():
         report = FOLDER / test.experiment.replace(" ", "-") / "report.md"
         if test.estimate is not None and report.is_file() and test.metric not in DESCRIPTIONS:
-            found = re.search(rf"\*\*{TERM}:\*\* (.*)", report.read_text(encoding="utf-8").replace("\\", ""))
+            found = re.search(rf"\*\*{SAMPLED}:\*\* (.*)", report.read_text(encoding="utf-8").replace("\\", ""))
             if found:  # a search has no such line
                 title, alone = Metric(test.metric).title, OVER_SEEDS_ALONE in test.caveats
                 sampled = found[1].removeprefix("intervals of differences are over: ").split("; ")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.explorer.exploration import MOST_LEVELS, Axis, Exploration, exploration_of
-from reports.explorer.page import embedded, explorer_page
+from reports.explorer.exploration import MOST_LEVELS, Axis, Exploration, embedded, exploration_of, explorer_page
 from reports.report import build
 from reports.statistics.reading import results_of
 from reports.statistics.results import Results

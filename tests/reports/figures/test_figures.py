@@ -33,17 +33,18 @@ def test_a_line_is_the_mean_over_the_seeds_with_the_most_tokens() -> None:
         Trial("baseline", 3, TrialStatus.RUNNING).pretrained(1.0, TOKENS // 2),
         Trial("bottleneck", 1).diverged(),
     ]
-    curves = figure_data(build(snapshot(trials, rungs=(TOKENS // 2, TOKENS))), Curves)
-    assert curves is not None
-    (line,) = curves.lines
+    (line,) = figure_data(build(snapshot(trials, rungs=(TOKENS // 2, TOKENS))), Curves).lines
     assert (line.arm, line.n, line.tokens[-1]) == ("baseline", 2, TOKENS)
     assert (line.mean[-1], line.low[-1], line.high[-1]) == pytest.approx((6.1, 6.0, 6.2))
 
 
-def test_hurdles_are_drawn_at_their_rungs_with_their_thresholds() -> None:
-    curves = figure_data(build(search()), Curves)
-    assert curves is not None
+def test_hurdles_are_drawn_at_their_rungs_with_their_thresholds_and_number_of_stopped_arms() -> None:
+    report = build(search())
+    curves, shown = figure_data(report, Curves), picture(report, "curves")
     assert curves.hurdles == (HurdleMark(500_000, 7.0), HurdleMark(1_000_000, None))
+    assert {line.arm: line.stopped_at for line in curves.lines} == {"baseline": 1, "c001": None, "c002": 1}
+    assert shown is not None
+    assert "hurdle 1: 2 stopped" in shown.svg
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8).map(sorted))
@@ -78,13 +79,6 @@ def test_an_svg_file_has_a_white_background_and_an_element_none() -> None:
     assert ElementTree.fromstring(full.encode()).tag.endswith("svg")
     assert full.index("#ffffff") < full.index("<g")
     assert forest.pdf().startswith(b"%PDF")
-
-
-def test_a_hurdle_is_labelled_with_its_number_of_stopped_arms() -> None:
-    shown = picture(build(search()), "curves")
-    assert shown is not None
-    assert {line.arm: line.stopped_at for line in shown.data.lines} == {"baseline": 1, "c001": None, "c002": 1}
-    assert "hurdle 1: 2 stopped" in shown.svg
 
 
 @pytest.mark.parametrize("name", DRAWN)

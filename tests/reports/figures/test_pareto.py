@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.report import build
-from reports.sections.pareto import Pareto
 from reports.statistics.objectives import front
-from tests.factories.reports import Trial, document, figure_data, picture, search_design, snapshot
+from tests.factories.reports import Trial, document, picture, rows_of, search_design, snapshot
 
 POINTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), max_size=12)
 
@@ -31,9 +30,8 @@ def test_the_figure_of_a_search_marks_the_front() -> None:
     trials = [Trial(arm, 1).pretrained(loss) for arm, loss in losses.items()]
     resolved = document(seeds=(1,), design=search_design(objectives=["held_out_loss", "parameters"]))
     report = build(snapshot(trials, arms={arm: {} for arm in losses}, resolved=resolved))
-    (table,) = (table for table in report.tables if table.name == "pareto")
-    assert {row["cost"] for row in table.rows} == {"parameters"}  # arms do not differ in the other costs
-    assert {row["arm"] for row in table.rows if row["front"]} == {"c001", "c003"}
+    assert {row["cost"] for row in rows_of(report, "pareto")} == {"parameters"}  # the other costs do not differ
+    assert {row["arm"] for row in rows_of(report, "pareto", front=True)} == {"c001", "c003"}
     drawn = picture(report, "pareto")
     assert drawn is not None
     assert "c003" in drawn.svg
@@ -47,8 +45,8 @@ def test_a_search_on_the_score_of_a_single_task_is_drawn_on_that_task() -> None:
     view = snapshot(
         trials, tasks=("docs_pair",), arms={arm: {} for arm in scores}, tuning_seeds=(1,), resolved=resolved
     )
-    (table,) = (table for table in build(view).tables if table.name == "pareto")
-    assert {(row["arm"], row["metric"], row["value"], row["front"]) for row in table.rows} == {
+    rows = rows_of(build(view), "pareto")
+    assert {(row["arm"], row["metric"], row["value"], row["front"]) for row in rows} == {
         ("baseline", "docs_pair", 70.0, False),
         ("c001", "docs_pair", 72.0, True),
         ("c002", "docs_pair", 69.0, True),
@@ -68,9 +66,9 @@ def test_a_table_of_three_arms_is_drawn_against_training_flops() -> None:
     view = snapshot(trials, arms={arm: {} for arm in losses}, resolved=document(seeds=(1, 2)))
     costs = {"baseline": 30, "small": 20, "smaller": 10}
     priced = tuple(replace(arm, train_flops=costs[arm.name]) for arm in view.arms)
-    data = figure_data(build(replace(view, arms=priced)), Pareto)
-    assert data is not None
-    (trade_off,) = data.trade_offs
+    drawn = picture(build(replace(view, arms=priced)), "pareto")
+    assert drawn is not None
+    (trade_off,) = drawn.data
     assert (trade_off.cost, {point.arm for point in trade_off.points if point.front}) == (
         "train_flops",
         {"small", "smaller"},

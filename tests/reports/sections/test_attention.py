@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from reports.figures.attention import AttentionMaps
 from reports.report import Report, build
+from reports.sections.attention import AttentionMaps
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import ALL, PER_HEAD, TEXT, uniform_concentration
-from tests.factories.reports import Trial, document, figure_data, picture, snapshot
+from tests.factories.reports import Trial, document, figure_data, picture, rows_of, snapshot
 
 ARMS: dict[str, dict[str, Any]] = {"baseline": {}, "mixed": {"bottleneck_ratio": 2}, "blind": {"heads": 8}}
 NEAR = {"baseline": 0.5, "mixed": 0.4, "blind": 0.45}
@@ -36,8 +36,7 @@ def view(layers: int = 2) -> Snapshot:
 
 
 def rows(report: Report, reading: str) -> dict[str, Any]:
-    (table,) = (table for table in report.tables if table.name == "attention_diagonal")
-    return {str(row["arm"]): row for row in table.rows if row["reading"] == reading and row["layer"] is None}
+    return {row["arm"]: row for row in rows_of(report, "attention_diagonal", reading=reading, layer=None)}
 
 
 @pytest.mark.parametrize(("length", "facts"), [(32, 0.355), (512, 0.018)])
@@ -59,33 +58,27 @@ def test_differences_are_paired_and_the_claim_is_tested_on_them() -> None:
     report = build(view())
     mixed = rows(report, ALL)["mixed"]
     assert (mixed["n"], mixed["high"] < 0) == (3, True)
-    (claims,) = (table for table in report.tables if table.name == "claims")
-    assert claims.rows[0]["verdict"] == "as stated here"
+    assert rows_of(report, "claims")[0]["verdict"] == "as stated here"
     assert "In attention locality, mixed differs most" in report.finding
 
 
 def test_a_description_has_no_verdict() -> None:
-    report = build(view())
-    for table in report.tables:
-        if table.name in ("results", "effects"):
-            assert all(row["metric"] != "attention_diagonal" for row in table.rows)
+    for name in ("results", "effects"):
+        assert not rows_of(build(view()), name, metric="attention_diagonal")
 
 
 def test_an_arm_without_attention_is_left_out_and_without_any_there_is_no_section() -> None:
     trials = [Trial("baseline", seed).pretrained(5.0) for seed in (1, 2)]
     plain = build(snapshot(trials, {"baseline": {}}))
     assert picture(plain, "attention") is None
-    assert all(table.name != "attention_diagonal" for table in plain.tables)
+    assert not rows_of(plain, "attention_diagonal")
     some = build(snapshot([*trials, looked(Trial("mixed", 1).pretrained(5.0), 0.3)], ARMS))
-    maps = figure_data(some, AttentionMaps)
-    assert maps is not None
-    assert [one.arm for one in maps.arms] == ["mixed"]
+    assert [one.arm for one in figure_data(some, AttentionMaps).arms] == ["mixed"]
 
 
 @pytest.mark.parametrize("layers", [1, 12])
 def test_first_and_last_layers_are_drawn_and_some_of_many_others(layers: int) -> None:
     maps = figure_data(build(view(layers)), AttentionMaps)
-    assert maps is not None
     assert (maps.layers[0], maps.layers[-1], len(maps.layers)) == (1, layers, min(layers, 6))
     (picture,) = (one for one in build(view(layers)).pictures if one.name == "attention")
     assert "mixed" in picture.svg

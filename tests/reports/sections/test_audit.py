@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from reports.report import build
-from reports.sections.audit import audit_sentence, audit_table, interval_of_share, weighted_tau
+from reports.sections.audit import audit_sentence, audit_table, weighted_tau
 from reports.statistics.reading import results_of
 from reports.statistics.results import Results
 from steeplechase.configuration.hurdles.audit import Audit
@@ -138,16 +138,6 @@ def test_one_audited_trial_has_no_interval() -> None:
     assert low is not None
     assert high is not None
     assert low < found < high
-
-
-def test_wilson_intervals_contain_the_share_and_match_known_values() -> None:
-    assert interval_of_share(0, 0) == (None, None)
-    known = pytest.approx(0.2775, abs=1e-3)  # Brown, Cai and DasGupta 2001
-    assert interval_of_share(0, 10) == (pytest.approx(0.0), known)
-    for trials in range(1, 30):
-        for hits in range(trials + 1):
-            low, high = interval_of_share(hits, trials)
-            assert 0 <= low <= hits / trials + 1e-12 <= high + 1e-9 <= 1 + 1e-8
 
 
 @given(st.sets(st.text("abc/12", min_size=1), min_size=1, max_size=30), st.floats(0.01, 1), st.integers(0, 99))

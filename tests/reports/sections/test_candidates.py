@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reports.report import build
 from reports.sections.candidates import candidates_table
-from reports.sections.pareto import pareto_of
+from reports.sections.pareto import trade_offs
 from reports.statistics.reading import results_of
 from reports.statistics.results import Results
 from runners.tracking.run_texts import stop_reason
@@ -21,7 +21,7 @@ from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import PretrainResult
 from steeplechase.ledger.trial_history import TrialHistory
 from tests.factories.keys import KEY
-from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot
+from tests.factories.reports import TOKENS, Trial, document, grid_of, rows_of, search_design, snapshot
 
 RUNGS = (500_000, TOKENS)
 ARMS = {"baseline": {}, "c001": {"bottleneck_ratio": 2}, "c002": {"bottleneck_ratio": 4}, "c003": {"heads": 2}}
@@ -57,8 +57,7 @@ def order(losses: Losses) -> list[str]:
 
 def values_of(losses: Losses) -> dict[str, float]:
     """Return the values of the Pareto front."""
-    result = pareto_of(results(losses))
-    return {} if result is None else {point.arm: point.value for point in result.trade_offs[0].points}
+    return {point.arm: point.value for trade in trade_offs(results(losses))[:1] for point in trade.points}
 
 
 LOSS = st.integers(0, 3)
@@ -114,8 +113,7 @@ def test_the_best_of_several_candidates_is_better_without_correction_for_its_cho
 def test_a_seed_without_the_baseline_is_not_ranked_and_the_report_states_it() -> None:
     losses = {"baseline": {1: (7.0, 6.0)}, "c001": {1: (6.9,), 2: (6.0, 4.0)}, "c002": {1: (6.8, 5.9)}}
     report = build(searched(losses, seeds=(1,)))
-    rows = next(found for found in report.tables if found.name == "candidates").rows
-    assert [row["arm"] for row in rows][:3] == ["baseline", "c002", "c001"]
+    assert [row["arm"] for row in rows_of(report, "candidates")][:3] == ["baseline", "c002", "c001"]
     assert any("Not ranked" in note and "c001/2 at 2M tokens" in note for note in report.notes)
 
 
@@ -182,18 +180,17 @@ def test_a_candidate_that_sets_a_hurdle_is_not_counted_as_stopped_by_its_thresho
     view = searched({})
     view = replace(view, histories=tuple(trial.history() for trial in trials))
     audited = (audited_at(one, 6.5) if one.trial.name in ("c001/1", "c002/1") else one for one in view.histories)
-    tables = {table.name: table for table in build(replace(view, histories=tuple(audited))).tables}
-    counts = {row["hurdle"]: (row["stopped"], row["audited"]) for row in tables["audit"].rows}
+    report = build(replace(view, histories=tuple(audited)))
+    counts = {row["hurdle"]: (row["stopped"], row["audited"]) for row in rows_of(report, "audit")}
     assert counts == {1: (1, 1), "1, set here": (1, 1), "all": (2, 2)}
-    assert {row["arm"]: row["status"].partition(",")[0] for row in tables["candidates"].rows}[
-        "c001"
-    ] == "stopped at hurdle 1"
-    assert "which it sets" in next(row["status"] for row in tables["candidates"].rows if row["arm"] == "c001")
+    (row,) = rows_of(report, "candidates", arm="c001")
+    assert row["status"].startswith("stopped at hurdle 1,")
+    assert "which it sets" in row["status"]
 
 
 def test_a_value_and_its_threshold_differ_as_text_everywhere() -> None:
     trial = Trial("c001", 1).pretrained(5.95904, RUNGS[0]).judged(0, False, 5.95904, 5.95901)
     assert stop_reason(trial.history()) == "hurdle 1: 5.95904 against 5.95901"
     view = replace(searched({}), histories=(trial.history(),))
-    (grid,) = (grid for grid in build(view).grids if grid.name == "candidates")
-    assert any("5.95904 / 5.95901" in cell.text for row in grid.rows for cell in row)
+    rows = grid_of(build(view), "candidates").rows
+    assert any("5.95904 / 5.95901" in cell.text for row in rows for cell in row)

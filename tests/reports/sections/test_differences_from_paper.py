@@ -7,7 +7,7 @@ from reports.report import Report, build
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 from search_space.released.papers import published
-from tests.factories.reports import Trial, document, primary, snapshot
+from tests.factories.reports import Trial, document, primary, rows_of, snapshot
 
 CHANGES: dict[str, dict[str, Any]] = {
     "baseline": {},
@@ -34,10 +34,6 @@ def written(arm: str) -> Candidate:
     return apply(Candidate(), CHANGES[arm])
 
 
-def rows(report: Report, name: str) -> list[dict[str, Any]]:
-    return [dict(row) for table in report.tables if table.name == name for row in table.rows]
-
-
 def test_without_a_published_table_it_is_a_condition() -> None:
     assert "GLU" in dict(report(tuple(CHANGES)).footer)[TERM]
     assert TERM not in dict(report(("baseline", "span_dynamic")).footer)
@@ -46,7 +42,7 @@ def test_without_a_published_table_it_is_a_condition() -> None:
 def test_with_a_table_of_the_paper_it_is_among_differences_and_assumptions() -> None:
     paper = {**PAPER, "table": "table2", "rows": {"baseline": "none", "dynamic": "dynamic"}}
     built = report(tuple(CHANGES), paper=paper)
-    departures = {row["where"]: row["what"] for row in rows(built, "departures")}
+    departures = {row["where"]: row["what"] for row in rows_of(built, "departures")}
     assert departures["convolution dynamic"] == DYNAMIC.what
     assert departures["assumed"] == published().tables["table2"].assumptions[0]
     assert "bottleneck ratio 2" in departures["assumed"]
@@ -55,7 +51,7 @@ def test_with_a_table_of_the_paper_it_is_among_differences_and_assumptions() -> 
 
 def test_the_difference_is_at_claims_of_the_paper_on_that_arm_only() -> None:
     built = report(tuple(CHANGES), paper=PAPER, claims=["held_out_loss(dynamic) < held_out_loss(baseline)"])
-    text = {row["claim"]: row["departure"] for row in rows(built, "claims")}
+    text = {row["claim"]: row["departure"] for row in rows_of(built, "claims")}
     assert text == {
         "held_out_loss(dynamic) < held_out_loss(baseline)": None,  # the experiment's own
         "held_out_loss(span_dynamic) < held_out_loss(dynamic)": DYNAMIC.brief,

@@ -8,7 +8,7 @@ import pytest
 from reports.formats import render
 from reports.report import Report, build
 from reports.sections.reference import reference_grid, reference_table
-from tests.factories.reports import Trial, document, primary, shared, snapshot
+from tests.factories.reports import Trial, document, primary, rows_of, shared, snapshot
 
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.5.1"
 HOSTILE = "<b>Ein</b> Hund & eine |Katze|"
@@ -51,9 +51,8 @@ def test_every_model_has_its_score_interval_and_signature() -> None:
 
 
 def test_the_perplexity_of_the_targets_is_that_of_their_loss_on_dev() -> None:
-    found = next(table for table in report().tables if table.name == "generated_texts")
-    values = [row["value"] for row in found.rows if row["metric"] == "perplexity of targets"]
-    assert values == pytest.approx([math.exp(2.0)] * 4)
+    rows = rows_of(report(), "generated_texts", metric="perplexity of targets")
+    assert [row["value"] for row in rows] == pytest.approx([math.exp(2.0)] * 4)
     assert "7.39 ± 0.00 (2)" in render(report(), "markdown")
 
 
@@ -61,8 +60,7 @@ def test_the_page_tells_both_spreads_and_the_first_texts() -> None:
     text = render(report(), "markdown")
     assert "21.00 ± 1.41 (2)" in text
     assert "±1.50" in text
-    samples = next(table for table in report().tables if table.name == "text_samples")
-    assert [row["arm"] for row in samples.rows] == ["baseline", "wide"]
+    assert [row["arm"] for row in rows_of(report(), "text_samples")] == ["baseline", "wide"]
 
 
 @pytest.mark.parametrize("kind", ["html", "markdown"])

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports.formats import csv
-from reports.report import Report, build
-from reports.table import Row
+from reports.report import build
 from steeplechase.ledger.records import Status, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.reports import (
@@ -20,7 +19,9 @@ from tests.factories.reports import (
     Trial,
     document,
     full_trial,
+    grid_of,
     primary,
+    rows_of,
     snapshot,
     table2,
     troubled,
@@ -29,13 +30,8 @@ from tests.factories.reports import (
 TASKS = ("docs_acceptability", "docs_pair")
 
 
-def rows(report: Report, table: str, **where: object) -> list[Row]:
-    (found,) = (found for found in report.tables if found.name == table)
-    return [row for row in found.rows if all(row[name] == value for name, value in where.items())]
-
-
 def status(view: Snapshot, arm: str) -> object:
-    return rows(build(view, primary=primary), "results", arm=arm)[0]["status"]
+    return rows_of(build(view, primary=primary), "results", arm=arm)[0]["status"]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +50,7 @@ def test_fewer_seeds_of_the_baseline_are_counted_beside_the_difference(
     trials += [Trial("wide", seed).pretrained(5.0 + seed / 10) for seed in (1, 2, 3)]
     resolved = document(seeds=(1, 2, 3), comparison=comparison)
     report = build(snapshot(trials, {"baseline": {}, "wide": {"width": 512}}, resolved=resolved))
-    (shown,) = (grid for grid in report.grids if grid.name == "results")
+    shown = grid_of(report, "results")
     assert [cell.text for row in shown.rows for cell in row if cell.text.endswith(remark)]
 
 
@@ -90,15 +86,15 @@ def test_fine_tuning_seeds_are_averaged_within_a_pretraining_seed() -> None:
         Trial("baseline", 1).pretrained(6.0).tuned("docs_pair", 1, accuracy=50).tuned("docs_pair", 2, accuracy=60),
         Trial("baseline", 2).pretrained(6.0).tuned("docs_pair", 1, accuracy=70).tuned("docs_pair", 2, accuracy=90),
     ]
-    (row,) = rows(build(snapshot(trials, tasks=("docs_pair",))), "results", arm="baseline", metric="docs_pair")
+    (row,) = rows_of(build(snapshot(trials, tasks=("docs_pair",))), "results", arm="baseline", metric="docs_pair")
     assert (row["n"], row["mean"], row["sd"]) == (2, 67.5, pytest.approx(17.6777, abs=1e-4))
 
 
 def test_a_task_counts_once_all_its_fine_tuning_seeds_are_in() -> None:
     trial = Trial("baseline", 1, TrialStatus.RUNNING).pretrained(6.0).tuned("docs_pair", 1, accuracy=50)
     report = build(snapshot([trial], tasks=("docs_pair",)))
-    assert rows(report, "results", arm="baseline", metric="docs_pair")[0]["n"] == 0
-    assert rows(report, "results", arm="baseline", metric="held_out_loss")[0]["n"] == 1
+    assert rows_of(report, "results", arm="baseline", metric="docs_pair")[0]["n"] == 0
+    assert rows_of(report, "results", arm="baseline", metric="held_out_loss")[0]["n"] == 1
 
 
 def test_score_is_the_mean_of_the_tasks_if_all_are_measured() -> None:
@@ -110,20 +106,20 @@ def test_score_is_the_mean_of_the_tasks_if_all_are_measured() -> None:
     for tuning in (1, 2):
         full.tuned("docs_acceptability", tuning, matthews=20.0, accuracy=90.0)
     report = build(snapshot([full, trial(2)], tasks=TASKS))
-    (row,) = rows(report, "results", arm="baseline", metric="score")
+    (row,) = rows_of(report, "results", arm="baseline", metric="score")
     assert (row["n"], row["mean"]) == (1, fmean([80.0, 20.0]))
 
 
 def test_a_loss_short_of_the_budget_is_not_averaged_in() -> None:
     view = snapshot([Trial("baseline", 1, TrialStatus.RUNNING).pretrained(5.0, 1000)], rungs=(1000, TOKENS))
-    assert rows(build(view), "results", arm="baseline", metric="held_out_loss")[0]["n"] == 0
+    assert rows_of(build(view), "results", arm="baseline", metric="held_out_loss")[0]["n"] == 0
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_non_finite_number_is_not_a_value(value: float) -> None:
     result = {"tokens": TOKENS, "held_out_loss": value}
     trial = Trial("baseline", 1).record("pretrain", f"pretrain@{TOKENS}", result)
-    assert rows(build(snapshot([trial])), "results", arm="baseline")[0]["mean"] is None
+    assert rows_of(build(snapshot([trial])), "results", arm="baseline")[0]["mean"] is None
 
 
 def test_diverged_stopped_and_failed_trials_are_named_and_not_averaged() -> None:
@@ -136,7 +132,7 @@ def test_diverged_stopped_and_failed_trials_are_named_and_not_averaged() -> None
         "dynamic": "failed",
         "span_dynamic": "1 of 3 seeds",
     }
-    (row,) = rows(build(view), "results", arm="depthwise", metric="held_out_loss")
+    (row,) = rows_of(build(view), "results", arm="depthwise", metric="held_out_loss")
     assert row["n"] == 2
 
 
@@ -152,7 +148,7 @@ def test_waiting_running_and_stopped_trials_are_named() -> None:
 
 
 def test_single_change_pairs_differ_in_one_path_and_exclude_the_baseline() -> None:
-    table_rows = rows(build(table2()), "isolated", metric="held_out_loss")
+    table_rows = rows_of(build(table2()), "isolated", metric="held_out_loss")
     pairs = [(row["arm"], row["reference"], row["path"]) for row in table_rows]
     assert pairs == [(arm, "bottleneck", "convolution") for arm in ("depthwise", "dynamic", "span_dynamic")]
     assert table_rows[2]["delta"] == pytest.approx(-0.2017, abs=1e-4)
@@ -162,12 +158,12 @@ def test_a_diverged_fine_tuning_leaves_the_pretraining_counted() -> None:
     trial = Trial("baseline", 1, TrialStatus.DIVERGED).pretrained(6.0)
     trial.record("fine_tune", "docs_pair#1", {"step": 1, "loss": "nan"}, Status.DIVERGED)
     report = build(snapshot([trial], tasks=("docs_pair",)))
-    counts = {row["metric"]: row["n"] for row in rows(report, "results", arm="baseline")}
+    counts = {row["metric"]: row["n"] for row in rows_of(report, "results", arm="baseline")}
     assert counts == {"held_out_loss": 1, "docs_pair": 0}
 
 
 @pytest.mark.parametrize("tasks", [("docs_pair",), TASKS])
 def test_the_mark_of_significance_names_the_family_of_every_column(tasks: tuple[str, ...]) -> None:
-    (shown,) = (grid for grid in build(table2(tasks), primary=primary).grids if grid.name == "results")
+    shown = grid_of(build(table2(tasks), primary=primary), "results")
     (note,) = (note for note in shown.every_note if note.startswith("§"))
     assert ("on further metrics, for all tests on these" in note) == (len(tasks) > 1)

@@ -7,7 +7,7 @@ from reports.report import Report, build
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from search_space.released.models import PRESETS
-from tests.factories.reports import Trial, document, primary, snapshot
+from tests.factories.reports import Trial, document, primary, rows_of, snapshot
 
 ELECTRA_ROW, CONVBERT_ROW = "ELECTRA-Small", "ConvBERT-Small 1M"
 PAPER = {"source": "the paper", "statement": "words", "orderings": []}
@@ -29,10 +29,6 @@ def report(paper: dict[str, Any] | None, tasks: tuple[str, ...] = ("docs_pair", 
     return build(view, primary=primary)
 
 
-def rows(report: Report, name: str) -> list[dict[str, Any]]:
-    return [dict(row) for table in report.tables if table.name == name for row in table.rows]
-
-
 def texts(report: Report, name: str) -> list[list[str]]:
     return [[cell.text for cell in row] for grid in report.grids if grid.name == name for row in grid.rows]
 
@@ -44,7 +40,7 @@ def test_an_experiment_without_a_published_table_has_no_such_section() -> None:
 
 def test_the_papers_score_is_beside_the_measured_one_with_caveats() -> None:
     built = report({"table": "table3", "rows": {"baseline": ELECTRA_ROW, "span_dynamic": CONVBERT_ROW}})
-    (score,) = [row for row in rows(built, "paper") if (row["arm"], row["measure"]) == ("span_dynamic", "score")]
+    (score,) = [row for row in rows_of(built, "paper") if (row["arm"], row["measure"]) == ("span_dynamic", "score")]
     assert (score["paper"], score["mean"], score["n"]) == (78.9, 62.0, 3)
     assert "test" in score["beware"]
     assert "docs_answer, docs_pair" in score["beware"]
@@ -62,7 +58,7 @@ def test_a_task_of_the_paper_can_be_not_measured_or_not_found() -> None:
 
 def test_differences_are_computed_from_the_declaration() -> None:
     built = report({"table": "table3", "rows": {"baseline": ELECTRA_ROW, "span_dynamic": CONVBERT_ROW}})
-    departures = {row["where"]: row["what"] for row in rows(built, "departures")}
+    departures = {row["where"]: row["what"] for row in rows_of(built, "departures")}
     updates = -(-2_000_000 // PRESETS["electra-small"].candidate.recipe.tokens_per_step)
     assert f"updates {updates} (1,000,000)" in departures["every arm"]
     assert departures["text"] == "documentation (OpenWebText)"
@@ -72,7 +68,7 @@ def test_differences_are_computed_from_the_declaration() -> None:
 
 def test_a_task_with_the_papers_name_is_the_papers_column() -> None:
     built = report({"table": "table3", "rows": {"baseline": ELECTRA_ROW}}, tasks=("rte", "docs_pair"))
-    (rte,) = [row for row in rows(built, "paper") if row["measure"] == "rte:accuracy"]
+    (rte,) = [row for row in rows_of(built, "paper") if row["measure"] == "rte:accuracy"]
     assert (rte["paper"], rte["mean"]) == (60.8, 62.0)
     assert rte["beware"] == "test, single model, one task at a time there, dev here"
 
@@ -90,11 +86,11 @@ def test_costs_of_an_arm_with_a_long_sequence_phase_leave_that_phase_out() -> No
     view = snapshot([Trial(name, 1).pretrained(3.0) for name in arms], arms, ("squad_v1_1",), resolved=text)
     long_sequences = tuple(replace(arm, candidate=longer) if arm.name == "longer" else arm for arm in view.arms)
     view = replace(view, arms=long_sequences)
-    (flops,) = [row for row in rows(build(view, primary=primary), "paper") if row["measure"] == "train_flops"]
+    (flops,) = [row for row in rows_of(build(view, primary=primary), "paper") if row["measure"] == "train_flops"]
     assert flops["beware"] == "both by ELECTRA's count, both without the lengthening"
 
 
 def test_fine_tuning_differences_of_single_tasks_are_reported_for_them_only() -> None:
     built = report({"table": "table3", "rows": {"baseline": ELECTRA_ROW}}, tasks=("rte", "sst2"))
-    (differences,) = [row["what"] for row in rows(built, "departures") if row["where"] == "fine-tuning"]
+    (differences,) = [row["what"] for row in rows_of(built, "departures") if row["where"] == "fine-tuning"]
     assert differences == "layer rate decay 1.0 (0.8); of rte: epochs 3 (10)"

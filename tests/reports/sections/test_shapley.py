@@ -8,26 +8,21 @@ import pytest
 
 from reports.formats import render
 from reports.report import build
-from reports.sections.shapley import SECTION, WHOLE, shapley_table, shapley_values_of
-from reports.statistics.evidence import Evidence
+from reports.sections.shapley import SECTION, WHOLE, shapley_table
 from reports.statistics.results import Results
 from reports.table import Row, number
 from steeplechase.configuration.designs import Coalitions, KeepOne, LeaveOneOut, ListDesign
 from steeplechase.configuration.designs.point import PointDesign
 from tests.factories.component_ledgers import EFFECTS, TOGETHER, results_with
-from tests.factories.reports import Trial, primary, snapshot, table2
+from tests.factories.reports import Trial, primary, rows_of, snapshot, table2
 from tests.reports.test_intervals import ARMS, everything
-
-
-def rows(name: str, **where: object) -> list[Row]:
-    (found,) = (table for table in build(everything(), primary=primary).tables if table.name == name)
-    return [row for row in found.rows if all(row[key] == value for key, value in where.items())]
 
 
 @pytest.mark.parametrize("metric", ["held_out_loss", "score", "docs_pair"])
 def test_values_add_up_to_the_difference_of_the_arm_with_all_changes(metric: str) -> None:
-    (whole,) = rows("effects", arm="both", metric=metric)
-    *values, total = rows("shapley", metric=metric)
+    report = build(everything(), primary=primary)
+    (whole,) = rows_of(report, "effects", arm="both", metric=metric)
+    *values, total = rows_of(report, "shapley", metric=metric)
     assert [row["factor"] for row in values] == ["heads=2", "width=128"]
     assert (total["factor"], total["share"]) == (WHOLE, 1.0)
     assert [total[key] for key in ("delta", "low", "high")] == pytest.approx(
@@ -35,11 +30,11 @@ def test_values_add_up_to_the_difference_of_the_arm_with_all_changes(metric: str
     )
     assert fsum(number(row["delta"]) or 0.0 for row in values) == pytest.approx(whole["delta"])
     assert fsum(number(row["share"]) or 0.0 for row in values) == pytest.approx(1.0)
-    assert all(row["low"] < row["delta"] < row["high"] for row in values)  # type: ignore[operator]
+    assert all(row["low"] < row["delta"] < row["high"] for row in values)
 
 
 def test_arms_that_are_no_factorial_have_no_values() -> None:
-    assert "shapley" not in {table.name for table in build(table2(), primary=primary).tables}
+    assert not rows_of(build(table2(), primary=primary), "shapley")
 
 
 def test_a_whole_that_may_be_zero_has_no_shares() -> None:
@@ -50,8 +45,7 @@ def test_a_whole_that_may_be_zero_has_no_shares() -> None:
         for seed in (1, 2, 3)
     ]
     report = build(snapshot(trials, ARMS), primary=primary)
-    (found,) = (each for each in report.tables if each.name == "shapley")
-    *values, whole = [row for row in found.rows if row["metric"] == "held_out_loss"]
+    *values, whole = rows_of(report, "shapley", metric="held_out_loss")
     assert [row["share"] for row in [*values, whole]] == [None, None, None]
     assert fsum(number(row["delta"]) or 0.0 for row in values) == pytest.approx(number(whole["delta"]))
     assert "No shares on held-out loss: the interval of all changes together contains 0" in render(report, "markdown")
@@ -83,9 +77,8 @@ COMPLETE: dict[str, tuple[PointDesign, ...]] = {
 
 
 def losses(results: Results) -> dict[str, Row]:
-    values = shapley_values_of(results)
-    assert values is not None
-    return {str(row["factor"]): row for row in shapley_table(values).rows if row["metric"] == "held_out_loss"}
+    rows = shapley_table(results).rows
+    return {str(row["factor"]): row for row in rows if row["metric"] == "held_out_loss"}
 
 
 @pytest.mark.parametrize("named", COMPLETE)
@@ -107,7 +100,7 @@ def test_every_set_of_components_gives_values_whichever_designs_declare_them(nam
 def test_without_every_set_of_components_there_are_no_values(
     designs: tuple[PointDesign, ...], tmp_path: Path
 ) -> None:
-    assert shapley_values_of(results_with(tmp_path, designs)) is None
+    assert not shapley_table(results_with(tmp_path, designs)).rows
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -116,6 +109,6 @@ def test_values_over_random_orders_add_up_and_the_report_says_how_many_orders(se
     found = losses(results)
     assert [*found] == [*FIVE, WHOLE]
     assert fsum(number(found[name]["delta"]) or 0.0 for name in FIVE) == pytest.approx(found[WHOLE]["delta"])
-    (shown,) = SECTION.content(Evidence(results)).grids
+    (shown,) = SECTION.content(results).grids
     assert shown.title.endswith("averaged over 6 random orders of adding them")
     assert "the spread between the random orders added" in " ".join(shown.every_note)

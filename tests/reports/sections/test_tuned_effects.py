@@ -1,24 +1,19 @@
 """Arms at the shared recipe and at their own: two columns and two families, the first independent of tuning."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
-from reports.report import Report, build
-from reports.statistics.reading import results_of
+from reports.report import build
+from reports.statistics.metrics import Metric
+from reports.views import at_own_recipes, own_results, shared_results
 from steeplechase.analysis.two_way_variance import two_way_estimate
 from steeplechase.ledger.example_tables import ExampleTable, Replicate
 from steeplechase.ledger.records import final_loss_of
 from steeplechase.ledger.snapshot import Snapshot, Tuning
 from steeplechase.ledger.tuning_plan import Choice
-from tests.factories.reports import TUNED_RATES, primary, tuned
-
-
-def rows(report: Report, name: str) -> tuple[Any, ...]:
-    return next(table.rows for table in report.tables if table.name == name)
+from tests.factories.reports import TUNED_RATES, primary, rows_of, tuned
 
 
 def tuning_of(view: Snapshot) -> Tuning:
@@ -46,13 +41,12 @@ def test_the_tables_at_the_shared_recipe_are_those_of_the_same_trials_without_tu
 def test_both_differences_are_those_of_their_own_tables_and_families() -> None:
     view = tuned()
     report = build(view, primary=primary)
-    own_view = at_own_recipes(view)
-    assert own_view is not None
-    shared, own = (results_of(one, primary) for one in (at_shared_recipe(view), own_view))
-    assert rows(report, "tuned")
-    for row in rows(report, "tuned"):
+    shared, own = shared_results(view, primary), own_results(view, primary)
+    assert own is not None
+    assert rows_of(report, "tuned")
+    for row in rows_of(report, "tuned"):
         for side, results in (("shared", shared), ("own", own)):
-            metric = next(each for each in results.metrics if each.name == row["metric"])
+            metric = Metric(row["metric"])
             difference, compared = (
                 results.effect(row["arm"], metric).difference,
                 results.comparison(row["arm"], metric),
@@ -61,14 +55,14 @@ def test_both_differences_are_those_of_their_own_tables_and_families() -> None:
             parts = (difference.n, difference.delta, difference.low, difference.high)
             assert text == [*parts, compared.p_adjusted, str(compared.verdict)]
     assert len(shared.families[0]) == len(own.families[0]) == 2
-    assert any(row["shared_p_adjusted"] != row["own_p_adjusted"] for row in rows(report, "tuned"))
+    assert any(row["shared_p_adjusted"] != row["own_p_adjusted"] for row in rows_of(report, "tuned"))
 
 
 def test_an_arm_at_its_own_recipe_is_compared_with_the_baseline_at_its_own() -> None:
     view = tuned()
     values = {arm.name: [final_loss_of(one.records[-1]) or 0.0 for one in view.of_arm(arm.name)] for arm in view.arms}
     pairs = {"narrow": ("narrow", "baseline@own"), "dynamic": ("dynamic@own", "baseline@own")}
-    for row in rows(build(view, primary=primary), "tuned"):
+    for row in rows_of(build(view, primary=primary), "tuned"):
         mine, its = (values[name] for name in pairs[row["arm"]])
         assert row["own_delta"] == pytest.approx(sum(a - b for a, b in zip(mine, its, strict=True)) / len(mine))
 
@@ -99,17 +93,18 @@ def test_both_intervals_are_over_the_examples_of_the_models_compared() -> None:
     table = tables["held_out_loss"]
     report = build(view, primary, tables)
     pairs = {"narrow": ("narrow", "baseline@own"), "dynamic": ("dynamic@own", "baseline@own")}
-    for row in rows(report, "tuned"):
+    for row in rows_of(report, "tuned"):
         first, second = pairs[row["arm"]]
         samples = [table.of_arm(first).values.astype(float), -table.of_arm(second).values.astype(float)]
         over = two_way_estimate([sample.mean(axis=1) for sample in samples], [samples])
         (low,), (high,) = over.interval()
         assert row["own_high"] - row["own_low"] >= (high - low) * (1 - 1e-6)
         shown = [row["own_low"], row["own_high"]]
-        alone = next(one for one in rows(build(view, primary=primary), "tuned") if one["arm"] == row["arm"])
+        alone = next(one for one in rows_of(build(view, primary=primary), "tuned") if one["arm"] == row["arm"])
         assert shown == pytest.approx([low, high], rel=1e-3) or shown == [alone["own_low"], alone["own_high"]]
-    names = {one.arm for one in examples_at_own_recipes(view, tables)["held_out_loss"].replicates}
-    assert names == {"baseline", "narrow", "dynamic"}
+    own = own_results(view, primary, tables)
+    assert own is not None
+    assert {one.arm for one in own.example_tables["held_out_loss"].replicates} == {"baseline", "narrow", "dynamic"}
 
 
 def test_a_selection_at_the_edge_has_a_warning_and_one_inside_has_none() -> None:
@@ -119,7 +114,7 @@ def test_a_selection_at_the_edge_has_a_warning_and_one_inside_has_none() -> None
     for point, rate in enumerate(numbers):
         choices = tuple(replace(choice, point=point) for choice in tuning.choices)
         report = build(replace(view, tuning=replace(tuning, choices=choices)), primary=primary)
-        edges = [row["edge"] for row in rows(report, "tuning") if row["chosen"] and row["value"] is not None]
+        edges = [row["edge"] for row in rows_of(report, "tuning") if row["chosen"] and row["value"] is not None]
         warned = any(note.startswith("Warning: selected at the edge") for note in report.notes)
         end = {min(numbers): ", the smallest", max(numbers): ", the largest"}.get(rate)
         assert warned is (end is not None)
@@ -139,13 +134,13 @@ def test_before_the_selection_there_is_one_column_and_no_finding_at_own_recipes(
     open_ = replace(view, tuning=replace(tuning_of(view), choices=()), arms=view.arms[:3])
     report = build(open_, primary=primary)
     assert "own recipe" not in report.finding
-    assert all(row["own_delta"] is None and row["own_verdict"] is None for row in rows(report, "tuned"))
-    assert all(row["value"] is None and row["chosen"] is None for row in rows(report, "tuning"))
+    assert all(row["own_delta"] is None and row["own_verdict"] is None for row in rows_of(report, "tuned"))
+    assert all(row["value"] is None and row["chosen"] is None for row in rows_of(report, "tuning"))
 
 
 def test_every_arm_has_a_row_for_each_point_and_one_is_selected() -> None:
     view = tuned()
-    table_rows = rows(build(view, primary=primary), "tuning")
+    table_rows = rows_of(build(view, primary=primary), "tuning")
     assert len(table_rows) == 3 * len(TUNED_RATES)
     for choice in tuning_of(view).choices:
         mine = [row for row in table_rows if row["arm"] == choice.arm]

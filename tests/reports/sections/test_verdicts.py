@@ -8,23 +8,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from reports.report import Report, build
+from reports.report import build
 from reports.statistics.cell_test import CellTest
 from reports.statistics.comparisons import Verdict, compare, verdict_of
 from reports.statistics.metrics import Metric
 from reports.statistics.reading import results_of
-from reports.table import Row
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.analysis.group_sequential import Looks
 from steeplechase.analysis.paired import holm
-from tests.factories.reports import TOKENS, Trial, document, primary, search_design, snapshot, table2
+from tests.factories.reports import (
+    TOKENS,
+    Trial,
+    document,
+    grid_of,
+    primary,
+    rows_of,
+    search_design,
+    snapshot,
+    table2,
+)
 
 LOSS, SCORE = Metric("held_out_loss"), Metric("score")
-
-
-def rows(report: Report, name: str, **where: object) -> list[Row]:
-    (found,) = (table for table in report.tables if table.name == name)
-    return [row for row in found.rows if all(row[key] == value for key, value in where.items())]
 
 
 @pytest.mark.parametrize(
@@ -74,22 +78,22 @@ def test_simultaneous_intervals_agree_with_verdicts(
 
 
 def test_equal_shares_of_the_gate_and_holm_correct_separately() -> None:
-    table_rows = rows(build(table2(), primary=primary), "effects")
+    table_rows = rows_of(build(table2(), primary=primary), "effects")
     assert len(table_rows) == 4 * 6
     losses = [row for row in table_rows if row["metric"] == "held_out_loss"]
-    smallest = min(losses, key=lambda row: row["p"])  # type: ignore[arg-type,return-value]
-    assert smallest["p_adjusted"] == pytest.approx(4 * smallest["p"])  # type: ignore[operator]
-    assert all(row["p_adjusted"] >= row["p"] for row in table_rows)  # type: ignore[operator]
+    smallest = min(losses, key=lambda row: row["p"])
+    assert smallest["p_adjusted"] == pytest.approx(4 * smallest["p"])
+    assert all(row["p_adjusted"] >= row["p"] for row in table_rows)
     further = [row["p"] for row in table_rows if row["metric"] not in ("held_out_loss", "score")]
     adjusted = [row["p_adjusted"] for row in table_rows if row["metric"] not in ("held_out_loss", "score")]
-    assert adjusted == pytest.approx(holm(further))  # type: ignore[arg-type]
+    assert adjusted == pytest.approx(holm(further))
 
 
 @pytest.mark.parametrize("test", MeanTest)
 def test_the_declared_test_decides(test: MeanTest) -> None:
     view = table2()
     results = results_of(replace(view, document={**view.document, "comparison": str(test)}), primary)
-    for row in rows(build(results.snapshot, primary=primary), "effects", metric="held_out_loss"):
+    for row in rows_of(build(results.snapshot, primary=primary), "effects", metric="held_out_loss"):
         first, second = (results.values[arm]["held_out_loss"] for arm in (str(row["arm"]), "baseline"))
         if test is MeanTest.PAIRED:
             oracle = stats.ttest_rel(
@@ -109,15 +113,15 @@ def test_the_declared_test_decides(test: MeanTest) -> None:
 def test_the_experiments_own_margin_comes_before_the_papers() -> None:
     view = table2()
     named = replace(view, document={**view.document, "equivalence_margin": {"score": 0.001}})
-    assert {row["margin"] for row in rows(build(view), "effects", metric="score")} == {5.0}
-    assert {row["margin"] for row in rows(build(named), "effects", metric="score")} == {0.001}
+    assert {row["margin"] for row in rows_of(build(view), "effects", metric="score")} == {5.0}
+    assert {row["margin"] for row in rows_of(build(named), "effects", metric="score")} == {0.001}
 
 
 def test_an_undecided_arm_has_a_number_of_seeds_to_decide() -> None:
     trials = [Trial("baseline", seed).pretrained(6.0) for seed in (1, 2, 3)]
     trials += [Trial("wide", seed).pretrained(6.0 + x) for seed, x in ((1, -0.1), (2, -0.3), (3, 0.05))]
     view = snapshot(trials, arms={"baseline": {}, "wide": {"width": 512}}, resolved=document(seeds=(1, 2, 3)))
-    (row,) = rows(build(view), "effects")
+    (row,) = rows_of(build(view), "effects")
     sd = float(np.std([-0.1, -0.3, 0.05], ddof=1))  # the baseline's is 0, so that Welch's t is one-sample
     assert row["verdict"] == "undecided"
     needed, effect = row["seeds_to_decide"], 0.35 / 3
@@ -135,5 +139,4 @@ def test_verdicts_on_trials_that_hurdles_chose_are_called_optimistic(hurdles: bo
         trials.append(Trial("c003", 1).pretrained(7.2, TOKENS // 2).judged(0, False, 7.2, 7.0))
     arms = {name: {"width": 64 * place} for place, name in enumerate((*losses, "c003"), start=1)}
     report = build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2), design=search_design())))
-    (shown,) = (grid for grid in report.grids if grid.name == "effects")
-    assert any("No correction covers this choice" in note for note in shown.notes) == hurdles
+    assert any("No correction covers this" in note for note in grid_of(report, "effects").notes) == hurdles

@@ -1,18 +1,19 @@
 """Pairs of arms looked up after a run: those with the baseline are the report's, the correction is over all pairs."""
 
 from itertools import combinations
+from typing import Any
 
 import pytest
 
-from reports.pair_report import ComparedPair, compared_pairs
+from reports.pair_report import pairs_table
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from steeplechase.analysis.paired import holm
 from tests.factories.paths import PUBLISHED
 from tools.page_values import Folder
 
-LOSS, SQUAD = Metric("held_out_loss"), Metric("squad_v1_1")
-METRICS = (LOSS, SQUAD)
+METRICS = (Metric("held_out_loss"), Metric("squad_v1_1"))
+ORDERED = ("delta", "low", "high", "p", "p_adjusted")
 
 
 @pytest.fixture(scope="module")
@@ -20,46 +21,41 @@ def results() -> Results:
     return Folder(PUBLISHED / "table2-wikipedia").results
 
 
-@pytest.fixture(scope="module")
-def every(results: Results) -> tuple[ComparedPair, ...]:
-    return compared_pairs(results, [arm.name for arm in results.arms], METRICS)
+def pairs(results: Results, *arms: str) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """Return the rows of pairs by arm, reference and metric, of all arms without names."""
+    named = arms or [arm.name for arm in results.arms]
+    rows = [dict(row) for row in pairs_table(results, named, METRICS).rows]
+    return {(row["arm"], row["reference"], row["metric"]): row for row in rows}
 
 
-def test_every_pair_of_arms_is_there_once_by_metric(results: Results, every: tuple[ComparedPair, ...]) -> None:
-    names = [arm.name for arm in results.arms]
-    shown = [(pair.metric, frozenset((pair.arm, pair.reference))) for pair in every]
-    assert len(set(shown)) == len(shown)
-    assert set(shown) == {(metric, frozenset(pair)) for metric in METRICS for pair in combinations(names, 2)}
-    assert {pair.family for pair in every} == {len(names) * (len(names) - 1) // 2}
+def test_every_pair_of_arms_is_there_once_by_metric_and_corrected_with_all_others(results: Results) -> None:
+    names, every = [arm.name for arm in results.arms], pairs(results)
+    assert every.keys() == {(*pair, metric.name) for metric in METRICS for pair in combinations(names, 2)}
+    assert {row["family"] for row in every.values()} == {len(names) * (len(names) - 1) // 2}
+    for metric in METRICS:
+        of_metric = [row for row in every.values() if row["metric"] == metric.name]
+        assert [row["p_adjusted"] for row in of_metric] == [*holm([row["p"] for row in of_metric])]
 
 
 def test_pairs_with_the_baseline_have_the_differences_and_p_of_the_report(results: Results) -> None:
-    for arm in ("span_dynamic", "bottleneck"):
-        for pair in compared_pairs(results, [arm, "baseline"], METRICS):
-            assert pair.difference == results.effect(arm, pair.metric).difference
-            assert pair.p == pytest.approx(results.comparison(arm, pair.metric).p, rel=1e-12)
+    for (arm, _, metric), row in pairs(results, "span_dynamic", "baseline").items():
+        difference = results.effect(arm, Metric(metric)).difference
+        assert (row["n"], row["delta"], row["low"]) == (difference.n, difference.delta, difference.low)
+        assert row["p"] == pytest.approx(results.comparison(arm, Metric(metric)).p, rel=1e-12)
 
 
-def test_the_order_of_two_arms_changes_the_sign_alone(results: Results) -> None:
-    forward = compared_pairs(results, ["dynamic", "depthwise"], METRICS)
-    backward = compared_pairs(results, ["depthwise", "dynamic"], METRICS)
-    for one, other in zip(forward, backward, strict=True):
-        assert one.difference.delta == pytest.approx(-(other.difference.delta or 0.0), rel=1e-12)
-        assert one.difference.low == pytest.approx(-(other.difference.high or 0.0), rel=1e-9)
-        assert one.p == pytest.approx(other.p, rel=1e-9)
-        assert one.p_adjusted == pytest.approx(other.p_adjusted, rel=1e-9)
-
-
-def test_the_correction_does_not_depend_on_what_is_shown(results: Results, every: tuple[ComparedPair, ...]) -> None:
-    adjusted = {(pair.arm, pair.reference, pair.metric): pair.p_adjusted for pair in every}
-    for pair in compared_pairs(results, ["lightweight", "span_dynamic"], METRICS):
-        assert pair.p_adjusted == pytest.approx(adjusted[pair.arm, pair.reference, pair.metric], rel=1e-9)
-    for metric in METRICS:
-        of_metric = [pair for pair in every if pair.metric == metric]
-        assert [pair.p_adjusted for pair in of_metric] == [*holm([pair.p for pair in of_metric])]
+def test_the_order_of_two_arms_changes_the_sign_alone_and_what_is_shown_nothing(results: Results) -> None:
+    every, backward = pairs(results), pairs(results, "depthwise", "dynamic")
+    forward = pairs(results, "dynamic", "depthwise")
+    for metric in (metric.name for metric in METRICS):
+        one, other = forward["dynamic", "depthwise", metric], backward["depthwise", "dynamic", metric]
+        turned = [-other["delta"], -other["high"], -other["low"], other["p"], other["p_adjusted"]]
+        assert [one[name] for name in ORDERED] == pytest.approx(turned, rel=1e-9)
+        (shown,) = (row for key, row in every.items() if {*key} == {"dynamic", "depthwise", metric})
+        assert shown["p_adjusted"] == pytest.approx(one["p_adjusted"], rel=1e-9)
 
 
 def test_one_arm_alone_is_compared_with_every_other(results: Results) -> None:
-    pairs = compared_pairs(results, ["dynamic"], [LOSS])
-    assert [pair.arm for pair in pairs] == ["dynamic"] * (len(results.arms) - 1)
-    assert {pair.reference for pair in pairs} == {arm.name for arm in results.arms} - {"dynamic"}
+    others = {arm.name for arm in results.arms} - {"dynamic"}
+    expected = {("dynamic", reference, metric.name) for reference in others for metric in METRICS}
+    assert pairs(results, "dynamic").keys() == expected

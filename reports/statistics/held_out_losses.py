@@ -1,4 +1,7 @@
-"""Held-out losses of a search's candidates at the rungs, and the last rung at which each can be compared."""
+"""Held-out losses of trials: every recorded evaluation, and those at the rungs of a search.
+
+A candidate of a search is compared at the last rung that it shares with the baseline.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +12,9 @@ from steeplechase.analysis.difference import Difference
 from steeplechase.analysis.effects import paired
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.stage_label import PRETRAIN
-from steeplechase.ledger.records import TrialStatus, with_results
+from steeplechase.ledger.records import TrialStatus, curve_of, with_results
 from steeplechase.ledger.stage_results import PretrainResult, finite
+from steeplechase.ledger.trial_history import TrialHistory
 
 Losses = Mapping[int, Mapping[int, float]]
 """Held-out loss by rung in tokens, then by pretraining seed."""
@@ -85,3 +89,32 @@ def between(results: Results, arm: str, other: str, tokens: int) -> Difference:
     """Return the paired difference of two candidates at a rung, over the seeds that both have there."""
     losses, other_losses = (losses_of(results, name).get(tokens, {}) for name in (arm, other))
     return paired(losses, other_losses)
+
+
+HeldOutCurve = Mapping[int, float]
+"""Held-out loss in nats by tokens seen."""
+ENDED = (TrialStatus.FINISHED, TrialStatus.STOPPED, TrialStatus.DIVERGED)
+
+
+def curve_of_trial(trial: TrialHistory) -> HeldOutCurve:
+    """Return the evaluations of a trial's finished stages of pretraining."""
+    points: dict[int, float] = {}
+    for record in trial.finished(PRETRAIN):
+        points |= curve_of(record)
+    return points
+
+
+def furthest_curves(results: Results, arm: str) -> tuple[HeldOutCurve, ...]:
+    """Return the curves of an arm's seeds with the most tokens seen; none if its loss is not comparable."""
+    if arm in results.once(with_other_loss):
+        return ()
+    curves = [curve_of_trial(trial) for trial in results.trials[arm] if trial.status is not TrialStatus.DIVERGED]
+    furthest = max((max(points) for points in curves if points), default=0)
+    return tuple(points for points in curves if points and max(points) == furthest)
+
+
+def ended_trials(results: Results, arm: str) -> tuple[TrialHistory, ...]:
+    """Return an arm's trials that finished, were stopped or diverged; none if its loss is not comparable."""
+    if arm in results.once(with_other_loss):
+        return ()
+    return tuple(trial for trial in results.trials.get(arm, ()) if trial.status in ENDED)

@@ -8,7 +8,7 @@ import pytest
 from reports.formats import format_names, render
 from reports.grid import Cell
 from reports.report import Report, build
-from tests.factories.reports import Trial, document, empty, search, snapshot, table2, troubled, tuned
+from tests.factories.reports import Trial, document, empty, grid_of, rows_of, search, snapshot, table2, troubled, tuned
 
 
 def ends(losses: dict[str, tuple[float, ...]], **more: Any) -> str:
@@ -229,9 +229,9 @@ def test_a_task_below_a_reference_is_not_claimed_and_no_part_of_the_gate() -> No
     assert "better" not in at_chance.finding.partition("docs_pair")[2]
     assert not column(at_chance, "effects", "verdict", "docs_pair")
     assert any(note.startswith("below reference: on docs_pair") for note in at_chance.notes)
-    (results,) = [grid for grid in at_chance.grids if grid.name == "results"]
+    results = grid_of(at_chance, "results")
     assert "docs_pair, below reference" in {column.group for column in results.columns}
-    (row,) = [row for t in at_chance.tables if t.name == "effects" for row in t.rows if row["metric"] == "docs_pair"]
+    (row,) = rows_of(at_chance, "effects", metric="docs_pair")
     assert (row["verdict"], row["p_adjusted"] < 0.05) == ("not testable at this size", True)
     assert not any("§" in cell.text for shown in results.rows for cell in shown)
 
@@ -242,12 +242,8 @@ def headlines(*metrics: str, score: float = 70.0) -> Report:
 
 
 def test_the_score_is_tested_without_a_gate_where_it_is_the_only_headline_metric() -> None:
-    both, alone = (
-        next(row for row in table.rows if row["metric"] == "docs_pair")
-        for chosen in (("held_out_loss", "score"), ("score",))
-        for table in headlines(*chosen).tables
-        if table.name == "effects"
-    )
+    (both,) = rows_of(headlines("held_out_loss", "score"), "effects", metric="docs_pair")
+    (alone,) = rows_of(headlines("score"), "effects", metric="docs_pair")
     assert both["p"] == alone["p"] == alone["p_adjusted"]
     assert both["p_adjusted"] > 0.05, "the gate is shut"
     assert (both["verdict"], alone["verdict"]) == ("undecided", "helps")
@@ -255,8 +251,7 @@ def test_the_score_is_tested_without_a_gate_where_it_is_the_only_headline_metric
     assert report.finding.startswith("On docs_pair wide has the best mean and is significantly better")
     assert "held-out loss" not in report.finding
     assert not column(report, "effects", "verdict", "held-out loss")
-    (notes,) = ([*grid.notes] for grid in report.grids if grid.name == "effects")
-    assert not any(note.startswith("Order of tests:") for note in notes)
+    assert not any(note.startswith("Order of tests:") for note in grid_of(report, "effects").notes)
     assert headlines("held_out_loss").finding.startswith("On held-out loss")
 
 
@@ -273,11 +268,11 @@ def test_a_claim_on_a_task_below_a_reference_is_not_tested() -> None:
     """The loss says enough about its claim; a score that guessing reaches says nothing about its own."""
     claims = ["held_out_loss(wide) < held_out_loss(baseline)", "docs_pair(wide) > docs_pair(baseline)"]
     at_chance, above = (scored(*means, claims=claims, loss_spread=0.1) for means in ((47.0, 49.2), (60.0, 62.2)))
-    on_loss, on_task = (row for table in at_chance.tables if table.name == "claims" for row in table.rows)
+    on_loss, on_task = rows_of(at_chance, "claims")
     assert (on_loss["verdict"], on_task["verdict"]) == ("as stated here", "not testable at this size")
     assert (on_task["p_supported"], on_task["power"], on_task["n"]) == (None, None, 3)
     assert "Of 2 claims of the experiment 1 is as stated here, 1 not testable at this size" in at_chance.finding
-    (shown,) = [grid for grid in at_chance.grids if grid.name == "claims"]
+    shown = grid_of(at_chance, "claims")
     assert any(
         "on docs_pair the arms do not exceed every reference" in str(cell) for row in shown.rows for cell in row
     )
@@ -294,7 +289,7 @@ def test_a_difference_is_claimed_if_the_mean_over_arms_exceeds_every_reference()
 
 
 def column(report: Report, grid: str, title: str, metric: str) -> list[Cell]:
-    (found,) = [one for one in report.grids if one.name == grid]
+    found = grid_of(report, grid)
     place = [column.title for column in found.columns].index(title)
     return [row[place] for row in found.rows if row[1].text == metric]
 

@@ -8,7 +8,7 @@ import pytest
 from reports.report import build
 from steeplechase.configuration.arm import changes_text
 from steeplechase.ledger.snapshot import Snapshot
-from tests.factories.reports import Trial, document, search_design, snapshot
+from tests.factories.reports import Trial, document, grid_of, rows_of, search_design, snapshot
 from tests.reports.sections.test_candidates import ARMS, RUNGS, searched
 
 
@@ -55,20 +55,18 @@ SCORES = {"baseline": 60.0, "c001": 70.0, "c002": 65.0, "c003": 62.0}
 
 def test_candidates_are_ranked_by_the_declared_objective() -> None:
     report = build(two_objectives(["score"], SCORES))
-    (found,) = (each for each in report.tables if each.name == "candidates")
-    assert [(row["arm"], row["rank"], row["score"]) for row in found.rows] == [
+    assert [(row["arm"], row["rank"], row["score"]) for row in rows_of(report, "candidates")] == [
         *(("baseline", None, 60.0), ("c001", 1, 70.0), ("c002", 2, 65.0), ("c003", 3, 62.0)),
     ]
     assert "the best of them is c001" in report.finding
     assert "difference from the baseline in score, the declared objective, has no interval (Δ +10" in report.finding
-    (shown,) = (grid for grid in report.grids if grid.name == "candidates")
-    assert any("selected by the score shown here" in note for note in shown.every_note)
+    notes = grid_of(report, "candidates").every_note
+    assert any("selected by the score shown here" in note for note in notes)
 
 
 def test_the_pareto_front_is_named_and_ranked_first() -> None:
     report = build(two_objectives(["score", "parameters"], {**SCORES, "c003": 66.0}))
-    (found,) = (each for each in report.tables if each.name == "candidates")
-    assert [(row["arm"], row["rank"], row["front"]) for row in found.rows] == [
+    assert [(row["arm"], row["rank"], row["front"]) for row in rows_of(report, "candidates")] == [
         *(("baseline", None, False), ("c001", 1, True), ("c003", 2, True), ("c002", 3, False)),
     ]
     assert "On the Pareto front of score and parameters: c001 (13.2M), c003 (12.6M)" in report.finding

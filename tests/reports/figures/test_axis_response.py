@@ -41,9 +41,7 @@ def view(candidates: Mapping[str, Mapping[str, Any]], seeds: tuple[int, ...] = (
 
 
 def curve_of(candidates: Mapping[str, Mapping[str, Any]], seeds: tuple[int, ...] = (1, 2, 3)) -> AxisResponse:
-    curve = figure_data(build(view(candidates, seeds)), AxisResponse)
-    assert curve is not None
-    return curve
+    return figure_data(build(view(candidates, seeds)), AxisResponse)
 
 
 def kernels(*lengths: int, depth: int = 2) -> dict[str, dict[str, Any]]:
@@ -96,9 +94,8 @@ def test_two_points_are_no_curve_and_a_table_of_kinds_has_none() -> None:
 @settings(max_examples=8)
 @given(st.permutations(list(kernels(64, 32).items())))
 def test_the_order_of_the_arms_is_no_matter_beyond_that_of_the_lines(arms: list[tuple[str, dict[str, Any]]]) -> None:
-    data = figure_data(build(view(dict(arms))), AxisResponse)
-    assert data is not None
-    assert {line.label: [point.value for point in line.points] for line in data.panels[0].lines} == {
+    (panel,) = curve_of(dict(arms)).panels
+    assert {line.label: [point.value for point in line.points] for line in panel.lines} == {
         "sequence length 64": list(KERNELS),
         "sequence length 32": list(KERNELS),
     }

@@ -47,9 +47,7 @@ def view(extra: dict[str, dict[str, bool]] | None = None, seeds: tuple[int, ...]
 
 
 def ladder(result: Snapshot) -> Ladder:
-    data = figure_data(build(result), Ladder)
-    assert data is not None
-    return data
+    return figure_data(build(result), Ladder)
 
 
 def test_rungs_are_in_the_order_in_which_components_were_added() -> None:

@@ -6,16 +6,15 @@ from steeplechase.configuration.arm import BASELINE
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.snapshot import snapshot
 from tests.factories.paths import PUBLISHED
-from tests.factories.reports import figure_data, picture
+from tests.factories.reports import figure_data, picture, rows_of
 
 
 def test_every_candidate_is_a_line_at_its_last_rung() -> None:
     report = build(snapshot(read_export(PUBLISHED / "search-laptop")))
     lines, drawn = figure_data(report, Lines), picture(report, "parallel_coordinates")
-    (candidates,) = (table for table in report.tables if table.name == "candidates")
-    assert lines is not None
     assert drawn is not None
-    at_rung = {row["arm"]: row["tokens"] for row in candidates.rows if row["held_out_loss"] is not None}
+    rows = rows_of(report, "candidates")
+    at_rung = {row["arm"]: row["tokens"] for row in rows if row["held_out_loss"] is not None}
     assert {line.arm: line.tokens for line in lines.lines} == at_rung
     assert len(at_rung) > sum(tokens == max(lines.rungs) for tokens in at_rung.values()) + 1
     assert all(

@@ -22,7 +22,7 @@ from steeplechase.configuration.designs import (
     OneFactor,
 )
 from steeplechase.configuration.designs.point import PointDesign
-from tests.factories.reports import Trial, document, snapshot
+from tests.factories.reports import Trial, document, rows_of, snapshot
 
 SEEDS = (1, 2, 3)
 BASELINE = apply(Candidate(), {"convolution": "span_dynamic", "bottleneck_ratio": 2, "depth": 2})
@@ -62,8 +62,7 @@ def report_of(designs: Iterable[PointDesign]) -> Report:
 
 
 def names_of(report: Report, table: str, *columns: str) -> list[tuple[Any, ...]]:
-    (found,) = (one for one in report.tables if one.name == table)
-    return [tuple(row[column] for column in (*columns, "metric")) for row in found.rows]
+    return [tuple(row[column] for column in (*columns, "metric")) for row in rows_of(report, table)]
 
 
 def assert_each_named_once(report: Report) -> None:

@@ -15,7 +15,7 @@ from steeplechase.commands.publish import PUBLISHED
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.snapshot import snapshot as snapshot_of
 from tests.factories.paths import ROOT
-from tests.factories.reports import Trial, document, snapshot
+from tests.factories.reports import Trial, document, grid_of, rows_of, snapshot
 
 PATHS = {"bottleneck_ratio": 2, "width": 512, "depth": 6}
 SEEDS = (1, 2, 3)
@@ -35,10 +35,7 @@ def rows(
         name = "baseline" if not any(point) else "+".join(f"{path}{value}" for path, value in changes.items())
         arms[name] = changes
         trials += [Trial(name, seed).pretrained(losses(point, seed)) for seed in SEEDS]
-    (found,) = (
-        t for t in build(snapshot(trials, arms, resolved=document(seeds=SEEDS, **more))).tables if t.name == "factors"
-    )
-    return {str(row["effect"]): row for row in found.rows}
+    return factors_of(build(snapshot(trials, arms, resolved=document(seeds=SEEDS, **more))))
 
 
 @settings(max_examples=8)
@@ -82,15 +79,10 @@ def test_intervals_are_paired_by_seed_where_that_is_declared() -> None:
 
 def test_the_published_bottleneck_costs_what_the_contrast_over_all_heads_shows() -> None:
     report = build(snapshot_of(read_export(ROOT / PUBLISHED / "heads-laptop")))
-    (found,) = (table for table in report.tables if table.name == "factors")
-    (row,) = [row for row in found.rows if (row["effect"], row["metric"]) == ("bottleneck_ratio=2", "held_out_loss")]
+    of_loss = rows_of(report, "factors", metric="held_out_loss")
+    (row,) = (row for row in of_loss if row["effect"] == "bottleneck_ratio=2")
     assert (row["delta"], row["low"], row["high"]) == pytest.approx((0.082, 0.058, 0.106), abs=6e-4)
-    (row,) = [
-        row
-        for row in found.rows
-        if str(row["effect"]).startswith("bottleneck_ratio=4 (where both are: heads=")
-        and row["metric"] == "held_out_loss"
-    ]
+    (row,) = (row for row in of_loss if row["effect"].startswith("bottleneck_ratio=4 (where both are: heads="))
     assert (row["delta"], row["low"], row["high"]) == pytest.approx((0.225, 0.172, 0.278), abs=6e-4)
 
 
@@ -120,8 +112,7 @@ def report_of_levels(points: list[tuple[int, ...]], design: dict[str, Any], loss
 
 
 def factors_of(report: Report) -> dict[str, Row]:
-    (found,) = (table for table in report.tables if table.name == "factors")
-    return {str(row["effect"]): row for row in found.rows}
+    return {row["effect"]: row for row in rows_of(report, "factors")}
 
 
 def test_a_factorial_without_a_point_reports_estimable_effects() -> None:
@@ -147,5 +138,4 @@ def test_a_factorial_without_two_points_reports_confounded_effects() -> None:
         assert "is confounded with" in str(row["reason"])
     (note_text,) = [note for note in report.notes if note.startswith("The factorial")]
     assert "no longer balanced: bottleneck_ratio, width" in note_text
-    (grid,) = [grid for grid in report.grids if grid.name == "factors interaction"]
-    assert grid.columns[-1].title == "not estimable: it"
+    assert grid_of(report, "factors interaction").columns[-1].title == "not estimable: it"

@@ -7,7 +7,7 @@ import pytest
 from reports.report import Report, build
 from search_space.cards import card_named
 from search_space.recipe import Recipe
-from tests.factories.reports import TOKENS, Trial, document, snapshot
+from tests.factories.reports import TOKENS, Trial, document, rows_of, snapshot
 
 H200 = card_named("NVIDIA H200")
 ON_GPU = Recipe(device="cuda", precision="bfloat16", processes=2)
@@ -27,11 +27,10 @@ def built(recipe: Recipe, card: str) -> Report:
 
 
 def test_an_arm_on_gpus_has_their_speed_use_and_memory() -> None:
-    (table,) = (table for table in built(ON_GPU, "NVIDIA H200").tables if table.name == "gpu_use")
     assert H200 is not None
     pace = TOKENS / 2.0 / 2  # two seconds, two cards
     flops_a_second = 127e16 / 2.0 / 2
-    assert [dict(row) for row in table.rows] == [
+    assert rows_of(built(ON_GPU, "NVIDIA H200"), "gpu_use") == [
         {
             "arm": "dynamic",
             "card": "NVIDIA H200",
@@ -45,5 +44,4 @@ def test_an_arm_on_gpus_has_their_speed_use_and_memory() -> None:
 
 @pytest.mark.parametrize(("recipe", "card", "shares"), [(ON_GPU, "another", [None]), (Recipe(), "NVIDIA H200", [])])
 def test_an_unlisted_card_has_no_share_and_a_processor_no_row(recipe: Recipe, card: str, shares: list[None]) -> None:
-    tables = [table for table in built(recipe, card).tables if table.name == "gpu_use"]
-    assert [row["model_flops_utilisation"] for table in tables for row in table.rows] == shares
+    assert [row["model_flops_utilisation"] for row in rows_of(built(recipe, card), "gpu_use")] == shares

@@ -16,7 +16,7 @@ from search_space.pruning import Pruning
 from search_space.recipe import Recipe
 from steeplechase.foundation.canonical import canonical
 from steeplechase.ledger.snapshot import Snapshot
-from tests.factories.reports import TOKENS, Trial, document, primary, snapshot
+from tests.factories.reports import TOKENS, Trial, document, primary, rows_of, snapshot
 from tests.factories.reports import arm as arm_row
 
 NATS = {("baseline", 1): 100.0, ("baseline", 2): 110.0, ("mixed", 1): 90.0, ("mixed", 2): 1e6}
@@ -32,8 +32,7 @@ def report() -> Report:
 
 
 def test_every_measure_has_its_unit_and_the_mean_over_the_seeds() -> None:
-    (table,) = (table for table in report().tables if table.name == "perplexity")
-    rows = {(row["arm"], row["measure"]): row for row in table.rows}
+    rows = {(row["arm"], row["measure"]): row for row in rows_of(report(), "perplexity")}
     per_token = rows["baseline", "perplexity_per_token"]
     assert per_token["mean"] == pytest.approx((math.exp(2) + math.exp(2.2)) / 2)
     assert per_token["unit"] == "e to the loss in nats per token of the vocabulary"
@@ -44,8 +43,7 @@ def test_every_measure_has_its_unit_and_the_mean_over_the_seeds() -> None:
 
 
 def test_a_perplexity_without_end_never_becomes_a_value() -> None:
-    (table,) = (table for table in report().tables if table.name == "perplexity")
-    (row,) = (row for row in table.rows if (row["arm"], row["measure"]) == ("mixed", "perplexity_per_token"))
+    (row,) = rows_of(report(), "perplexity", arm="mixed", measure="perplexity_per_token")
     assert (row["n"], row["mean"]) == (1, pytest.approx(math.exp(1.8)))
 
 
@@ -118,19 +116,14 @@ def searched(chosen_on: str, labels: tuple[str, ...] = SETTINGS) -> Snapshot:
     return Snapshot(view.experiment, view.scale, view.document, every, view.arms, view.histories, view.shared)
 
 
-def built_of(view: Snapshot) -> Report:
-    return build(view, primary=primary)
-
-
 def means(report: Report) -> dict[str, Any]:
-    table = next(table for table in report.tables if table.name == "results")
-    return {str(row["arm"]): row["mean"] for row in table.rows if row["metric"] == TASK}
+    return {row["arm"]: row["mean"] for row in rows_of(report, "results", metric=TASK)}
 
 
 def test_only_selected_settings_are_averaged() -> None:
-    built = built_of(searched("held_out_half"))
+    built = build(searched("held_out_half"), primary=primary)
     assert {arm: round(mean, 6) for arm, mean in means(built).items()} == {"baseline": 60.2, "dynamic": 62.2}
-    rows = next(table for table in built.tables if table.name == "settings").rows
+    rows = rows_of(built, "settings")
     assert len(rows) == 6
     assert {(row["settings"], row["combinations"], row["choice_examples"], row["examples"]) for row in rows} == {
         ("epochs=10", 2, 499, 501)
@@ -138,11 +131,12 @@ def test_only_selected_settings_are_averaged() -> None:
 
 
 def test_a_search_that_has_not_ended_has_no_score() -> None:
-    assert means(built_of(searched("held_out_half", SETTINGS[:1]))) == {"baseline": None, "dynamic": None}
+    built = build(searched("held_out_half", SETTINGS[:1]), primary=primary)
+    assert means(built) == {"baseline": None, "dynamic": None}
 
 
 def test_selection_on_the_reported_dev_examples_is_marked_everywhere() -> None:
-    marked, halved = built_of(searched("dev")), built_of(searched("held_out_half"))
+    marked, halved = build(searched("dev"), primary=primary), build(searched("held_out_half"), primary=primary)
     for form in ("markdown", "terminal", "html"):
         assert "docs_pair ‡" in render(marked, form).replace("\\", ""), form
         assert "‡" not in render(halved, form)
@@ -161,7 +155,7 @@ def test_numbers_of_a_function_have_mean_and_spread_and_what_is_not_finite_is_le
         for (arm, seed), value in found.items()
     ]
     built = build(snapshot(trials, {"baseline": {}, "mixed": {"heads": 2}}, resolved=document()))
-    (table,) = (table for table in built.tables if table.name == "own_measurements")
-    rows = [(row["arm"], row["measurement"], row["number"], row["n"], row["mean"]) for row in table.rows]
+    found_rows = rows_of(built, "own_measurements")
+    rows = [(row["arm"], row["measurement"], row["number"], row["n"], row["mean"]) for row in found_rows]
     assert rows == [("baseline", "rank", "rank.text", 2, 3.0), ("mixed", "rank", "rank.text", 1, 3.0)]
     assert "Measurements of your own" in render(built, "markdown")

@@ -38,6 +38,4 @@ def test_an_arm_with_another_held_out_loss_is_compared_on_tasks_alone(comparable
     assert OTHER in dict(report.footer)
     same = f"all seeds of {', '.join(name for name in arms if name != 'other')} are evaluated on the same 4,096"
     assert dict(report.footer)[TERM].startswith(same)
-    curves = figure_data(report, Curves)
-    assert curves is not None
-    assert {line.arm for line in curves.lines} == arms.keys() - {"other"}
+    assert {line.arm for line in figure_data(report, Curves).lines} == arms.keys() - {"other"}

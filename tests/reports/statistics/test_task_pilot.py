@@ -14,7 +14,7 @@ from reports.sections.task_pilot import PilotedArm, pilot_of, qualifying_tasks
 from reports.statistics.reading import results_of
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.task_standing import pooled
-from tests.factories.reports import Trial, document, primary, shared, snapshot
+from tests.factories.reports import Trial, document, grid_of, primary, rows_of, shared, snapshot
 
 TASK = "docs_pair"
 SAMPLES = st.lists(st.lists(st.floats(0, 100), min_size=1, max_size=4), min_size=2, max_size=4)
@@ -125,14 +125,12 @@ def test_the_pooled_spread_is_that_of_an_analysis_of_variance(samples: list[list
 
 def test_the_report_shows_the_pilot_where_untrained_encoders_were_asked_for_and_not_otherwise() -> None:
     asked = build(piloted((70.0, 71.0, 72.0), (51.0, 51.5, 52.0)), primary)
-    (grid,) = (grid for grid in asked.grids if grid.name == "task_pilot")
+    grid = grid_of(asked, "task_pilot")
     assert grid.notes[0] == f"Qualifying tasks: {TASK}."
     rows = {row[1].text: row[-1].text for row in grid.rows}
     assert rows == {"baseline": "qualifies", "dynamic": "not above bag of words, untrained"}
     plain = build(snapshot([Trial("baseline", 1).pretrained(6.0)], {"baseline": {}}, (TASK,)), primary)
     assert "task_pilot" not in {grid.name for grid in plain.grids}
-    (references,) = (table for table in plain.tables if table.name == "reference")
-    assert "untrained" not in references.columns
-    (references,) = (table for table in asked.tables if table.name == "reference")
-    (row,) = (row for row in references.rows if row["metric"] == primary(TASK))
+    assert not any("untrained" in row for row in rows_of(plain, "reference"))
+    (row,) = rows_of(asked, "reference", metric=primary(TASK))
     assert (row["untrained"], row["untrained_n"]) == (50.5, 3)

@@ -1,6 +1,7 @@
 """Brief report of the terminal: finding, results on headline metrics, verdicts, and the command for the rest."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -59,7 +60,7 @@ def test_failed_trials_are_in_a_brief_report_and_other_conditions_are_not() -> N
 
 def test_a_file_without_scales_has_none_in_its_report() -> None:
     view = snapshot([], {"baseline": {}}, resolved=document())
-    without = build(type(view)(**{**vars(view), "scale": WITHOUT_SCALES}))
+    without = build(replace(view, scale=WITHOUT_SCALES))
     assert WITHOUT_SCALES not in render(without, "markdown")
     assert "none declared" in render(without, "markdown")
     assert without.title == "table2"

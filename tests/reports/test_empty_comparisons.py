@@ -1,11 +1,12 @@
 """Comparisons that cannot show anything: equal arms, metrics without a value, answers outside contexts; costs."""
 
 import json
+from dataclasses import replace
 
 from reports.formats import render
 from reports.number_format import sentence_of
 from reports.report import Report, build
-from tests.factories.reports import Trial, document, shared, snapshot
+from tests.factories.reports import Trial, document, rows_of, shared, snapshot
 from tests.factories.stage_results import SQUAD_PART
 
 ARMS = {"baseline": {}, "wide": {"width": 512}, "deep": {"depth": 6}}
@@ -49,7 +50,7 @@ def test_a_metric_without_a_value_has_a_reason_and_no_number_in_any_form() -> No
     assert dict(built.footer)["Metrics without a value"] == said
     assert "Collapsed fine-tunings" not in dict(built.footer)
     assert "no value" in render(built, "markdown")
-    values = {row["metric"]: row["mean"] for table in built.tables if table.name == "results" for row in table.rows}
+    values = {row["metric"]: row["mean"] for row in rows_of(built, "results")}
     assert values["score"] == values["rte"]  # the other task alone
     assert values["wnli"] is None
     assert sentence_of(said) in json.loads(render(built, "json"))["finding"]
@@ -63,7 +64,7 @@ def test_answers_outside_their_contexts_are_told() -> None:
         {"task": "squad_v1_1", "chance": None, "bag_of_words": None, "train": part, "dev": {**SQUAD_PART}},
     )
     view = snapshot([Trial("baseline", 1).pretrained(6.0)], arms={"baseline": {}}, resolved=document())
-    built = build(view.__class__(**{**vars(view), "shared": (*view.shared, record)}))
+    built = build(replace(view, shared=(*view.shared, record)))
     assert "30 answers of train-v1.1.json do not stand in their contexts" in built.finding
 
 
@@ -72,7 +73,6 @@ def test_claims_about_costs_are_true_or_false() -> None:
     trials = [Trial(arm, seed).pretrained(6.0 + seed / 9) for arm in ("baseline", "wide") for seed in (1, 2)]
     arms = {name: ARMS[name] for name in ("baseline", "wide")}
     built = build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2)) | {"claims": claims}))
-    verdicts = [row["verdict"] for table in built.tables if table.name == "claims" for row in table.rows]
-    assert verdicts == ["as stated here", "opposite here"]
+    assert [row["verdict"] for row in rows_of(built, "claims")] == ["as stated here", "opposite here"]
     assert "as stated here" in built.finding
     assert "opposite here" in built.finding

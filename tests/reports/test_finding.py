@@ -8,7 +8,18 @@ import pytest
 from reports.formats import format_names, render
 from reports.grid import Cell
 from reports.report import Report, build
-from tests.factories.reports import Trial, document, empty, grid_of, rows_of, search, snapshot, table2, troubled, tuned
+from tests.factories.reports import (
+    Trial,
+    document,
+    empty,
+    grid_of,
+    rows_of,
+    search,
+    snapshot,
+    table2,
+    troubled,
+    tuned,
+)
 
 
 def ends(losses: dict[str, tuple[float, ...]], **more: Any) -> str:

@@ -32,11 +32,8 @@ def written(folder: Path, by_search: dict[str, Sequence[float]]) -> None:
 
 
 def judge(root: Path, *claims: str) -> list[ClaimRow]:
-    return [
-        *searched_claims(
-            [SearchTest(folder="space/hurdles", scale="laptop", scope="two models", claims=claims)], root
-        )
-    ]
+    tested = SearchTest(folder="space/hurdles", scale="laptop", scope="two models", claims=claims)
+    return [*searched_claims([tested], root)]
 
 
 def test_a_search_that_is_lower_at_every_seed_supports_and_contradicts(tmp_path: Path) -> None:

@@ -10,9 +10,8 @@ from reports.sections import CLAUSES, CONDITIONS, FIGURES, TABLES, in_order, sec
 from reports.table import Table
 from reports.views import own_results, shared_results
 from steeplechase.foundation.errors import CorruptionError
-from tests.factories.reports import empty, primary, rows_of, search, table2, troubled, tuned
-
-VIEWS = {"table2": table2, "search": search, "tuned": tuned, "troubled": troubled, "empty": empty}
+from tests.factories.reports import primary, rows_of, table2
+from tests.reports.test_formats import VIEWS
 
 
 def test_every_section_has_its_own_name_and_the_orders_name_each_file_once() -> None:

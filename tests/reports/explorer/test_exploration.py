@@ -16,10 +16,8 @@ from search_space.candidate import Candidate
 from search_space.overrides import apply
 from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.chromium import dom_of
-from tests.factories.reports import Trial, empty, primary, search, snapshot, table2, troubled, tuned
-from tests.reports.test_formats import HOSTILE
-
-VIEWS = {"table2": table2, "troubled": troubled, "search": search, "tuned": tuned, "empty": empty}
+from tests.factories.reports import Trial, primary, search, snapshot, table2
+from tests.reports.test_formats import HOSTILE, VIEWS
 
 
 def results_with_candidates(found: Snapshot) -> Results:

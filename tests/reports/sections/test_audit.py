@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from statistics import median
 
@@ -20,7 +21,7 @@ from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import PretrainResult
 from tests.factories.keys import KEY
-from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot
+from tests.factories.reports import TOKENS, Trial, document, rows_of, search_design, snapshot
 
 MARK = 200_000
 
@@ -41,27 +42,22 @@ def raced(final: Callable[[float], float], share: float, count: int = 40) -> Sna
     bar = median(early.values())
     chosen = Audit(share=share, seed=1).chosen(f"{arm}/1" for arm, value in early.items() if value >= bar)
     trials = [Trial("baseline", 1).pretrained(6.0, MARK).pretrained(4.0)]
-    histories = []
+    audits = {}
     for arm, value in early.items():
         trial = Trial(arm, 1).pretrained(value, MARK).judged(0, value < bar, value, bar)
         trials.append(trial.pretrained(final(value)) if value < bar else trial)
         if trial.name in chosen:
             result = PretrainResult(tokens=TOKENS, held_out_loss=final(value))
-            histories.append(
-                Record(9, trial.name, "pretrain", f"pretrain@{TOKENS}", KEY, Status.FINISHED, result, 1.0, False)
-            )
+            label = f"pretrain@{TOKENS}"
+            audits[trial.name] = (Record(9, trial.name, "pretrain", label, KEY, Status.FINISHED, result, 1.0, False),)
     hurdle = {"kind": "top_fraction", "rungs": [MARK]}
     resolved = document(
         seeds=(1,), design=search_design(), pretraining={"tokens": TOKENS, "seeds": [1], "hurdle": hurdle}
     )
     arms = {"baseline": {}, **{arm: {"bottleneck_ratio": 2} for arm in early}}
     view = snapshot(trials, arms=arms, resolved=resolved, rungs=(MARK, TOKENS), experiment="search")
-    audits = {record.trial: (record,) for record in histories}
-    audited = [
-        type(one)(one.trial, one.records, one.decisions, one.status, audits.get(one.trial.name, ()))
-        for one in view.histories
-    ]
-    return Snapshot(**{**vars(view), "histories": tuple(audited)})
+    histories = (replace(one, audit=audits.get(one.trial.name, ())) for one in view.histories)
+    return replace(view, histories=tuple(histories))
 
 
 def results(view: Snapshot) -> Results:
@@ -69,13 +65,13 @@ def results(view: Snapshot) -> Results:
 
 
 def test_with_crossing_curves_every_audited_stop_is_wrong() -> None:
-    table = audit_table(results(raced(crossing, share=0.3)))
-    hurdle, whole = table.rows
+    audited = results(raced(crossing, share=0.3))
+    hurdle, whole = audit_table(audited).rows
     assert (hurdle["stopped"], hurdle["audited"], hurdle["wrong"], hurdle["beat_worst"]) == (20, 6, 6, 6)
     assert hurdle["correlation"] == pytest.approx(-1.0)
     assert hurdle["low"] > 0.6
     assert whole["regret"] > 0.3
-    assert "6 ended better than the median survivor" in audit_sentence(results(raced(crossing, share=0.3)))
+    assert "6 ended better than the median survivor" in audit_sentence(audited)
 
 
 def test_with_a_constant_order_no_stop_is_wrong_and_regret_is_zero() -> None:
@@ -87,30 +83,21 @@ def test_with_a_constant_order_no_stop_is_wrong_and_regret_is_zero() -> None:
 
 def test_the_audit_changes_no_rank_and_the_report_states_it() -> None:
     report = build(raced(crossing, share=1.0))
-    tables = {table.name: table for table in report.tables}
-    reached = {row["arm"]: row["tokens"] for row in tables["candidates"].rows}
-    stopped = [row["arm"] for row in tables["candidates"].rows if row["stopped_at_hurdle"] == 1]
+    stopped = rows_of(report, "candidates", stopped_at_hurdle=1)
     assert len(stopped) == 20
-    assert all(reached[arm] == MARK for arm in stopped)
-    assert all("audited" in str(row["status"]) for row in tables["candidates"].rows if row["arm"] in stopped)
-    assert {row["mean"] for row in tables["results"].rows if row["arm"] in stopped} == {None}
+    assert all(row["tokens"] == MARK and "audited" in row["status"] for row in stopped)
+    names = {row["arm"] for row in stopped}
+    assert {row["mean"] for row in rows_of(report, "results") if row["arm"] in names} == {None}
     assert "Of 40 candidates 20 finished (20 stopped at hurdles)" in report.finding
     assert "The audit trained 20 of 20" in report.finding
     assert "audit" in {grid.name for grid in report.grids}
 
 
 def test_without_an_audit_the_report_does_not_mention_it() -> None:
-    measured = results(raced(benign, share=0.3))
-    silent = Snapshot(
-        **{
-            **vars(measured.snapshot),
-            "histories": tuple(
-                type(one)(one.trial, one.records, one.decisions, one.status) for one in measured.snapshot.histories
-            ),
-        }
-    )
-    assert audit_table(results(silent)).rows == ()
-    assert audit_sentence(results(silent)) == ""
+    view = raced(benign, share=0.3)
+    silent = results(replace(view, histories=tuple(replace(one, audit=()) for one in view.histories)))
+    assert audit_table(silent).rows == ()
+    assert audit_sentence(silent) == ""
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=12))

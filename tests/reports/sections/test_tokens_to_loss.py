@@ -9,7 +9,7 @@ from scipy import stats
 
 from reports.document import Report
 from reports.report import build
-from tests.factories.reports import TOKENS, Trial, document, picture, snapshot
+from tests.factories.reports import TOKENS, Trial, document, grid_of, picture, rows_of, snapshot
 
 ARMS: dict[str, dict[str, Any]] = {"baseline": {}, "fast": {"bottleneck_ratio": 2}, "slow": {"bottleneck_ratio": 4}}
 BASELINE = (4.0, 4.1, 4.2)
@@ -22,8 +22,8 @@ def report_of(slow: tuple[float, ...] = (5.0, 4.1, 4.0), **more: Any) -> Report:
     return build(snapshot(trials, ARMS, resolved=document(**more)))
 
 
-def rows_of(report: Report) -> dict[Any, Any]:
-    return {row["arm"]: row for table in report.tables if table.name == "tokens_to_loss" for row in table.rows}
+def by_arm(report: Report) -> dict[Any, Any]:
+    return {row["arm"]: row for row in rows_of(report, "tokens_to_loss")}
 
 
 def tokens_at(loss: float, end: float) -> float:
@@ -34,7 +34,7 @@ def tokens_at(loss: float, end: float) -> float:
 
 def test_the_default_loss_is_reached_by_every_seed_of_the_baseline() -> None:
     """Ratio, interval and p are those of Welch's test on logarithms, by scipy."""
-    rows = rows_of(report_of())
+    rows = by_arm(report_of())
     assert {row["loss"] for row in rows.values()} == {max(BASELINE)}
     own, other = ([log(tokens_at(4.2, end)) for end in of] for of in (FAST, BASELINE))
     expected = stats.ttest_ind(own, other, equal_var=False)
@@ -51,7 +51,7 @@ def test_the_report_says_what_is_reached_and_what_is_not() -> None:
     report = report_of()
     assert "significantly fewer tokens than the baseline's are needed by fast (ratio 0." in report.finding
     assert "not every seed reaches it in slow (2 of 3)" in report.finding
-    (results,) = (grid for grid in report.grids if grid.name == "results")
+    results = grid_of(report, "results")
     (column,) = (n for n, each in enumerate(results.columns) if each.group == "tokens to a loss of 4.200")
     assert results.rows[2][column].text == "not reached in 1 of 3"
     drawn = picture(report, "ratios_by_loss")
@@ -62,5 +62,5 @@ def test_the_report_says_what_is_reached_and_what_is_not() -> None:
 @pytest.mark.parametrize(("loss", "reached", "before_first"), [(3.5, 0, 0), (4.9, 3, 3), (9.0, 3, 3)])
 def test_a_declared_loss_beside_the_evaluations_gives_no_ratio(loss: float, reached: int, before_first: int) -> None:
     """Where no evaluation is at the loss, or the first is already, when it was reached is not known."""
-    row = rows_of(report_of(target_loss=loss))["fast"]
+    row = by_arm(report_of(target_loss=loss))["fast"]
     assert (row["reached"], row["before_first"], row["tokens_ratio"]) == (reached, before_first, None)

@@ -52,14 +52,6 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
-class FinalValue:
-    """A final value of a trial, and the latest record that it depends on."""
-
-    value: float
-    sequence: int
-
-
-@dataclass(frozen=True)
 class Score:
     """The tasks whose mean is the score, by the rule of the reports."""
 
@@ -123,8 +115,13 @@ def _term_curve(name: str, result: Pretraining) -> Curve:
     return result.term_curves.get(name, ())
 
 
-def final_values(history: TrialHistory, labels: tuple[str, ...], score: Score) -> dict[str, FinalValue]:
-    """Return the final values of the trial, as in reports: means over fine-tuning seeds.
+def final_value(key: str, value: float, latest: int) -> Point:
+    """Return a single value. The latest record that it depends on is its time, because MLflow shows the last one."""
+    return Point(key, value, milliseconds=latest)
+
+
+def final_values(history: TrialHistory, labels: tuple[str, ...], score: Score) -> dict[str, Point]:
+    """Return the final values of the trial by key, as in reports: means over fine-tuning seeds.
 
     A value exists once all records that it depends on exist, and never changes later, except for the score: further
     trials may change the tasks that are in it.
@@ -135,7 +132,8 @@ def final_values(history: TrialHistory, labels: tuple[str, ...], score: Score) -
         value = finite(fmean(values))
         if value is not None:
             latest = score.sequence if metric == metrics.SCORE else _sequence(history, labels, metric)
-            by_key[_key(metric, tasks, primary)] = FinalValue(value, latest)
+            key = _key(metric, tasks, primary)
+            by_key[key] = final_value(key, value, latest)
     return by_key
 
 
@@ -144,15 +142,15 @@ def tasks_of(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({cell.task for cell in fine_tuning_cells(labels) if cell.task is not None}))
 
 
-def arm_values(trials: Sequence[Mapping[str, FinalValue]]) -> Iterator[tuple[str, FinalValue]]:
+def arm_values(trials: Sequence[Mapping[str, Point]]) -> Iterator[Point]:
     """Yield mean, sample standard deviation and n over the trials of an arm that have the value."""
     for key in sorted({key for trial in trials for key in trial}):
         yield from _spread(key, [trial[key] for trial in trials if key in trial])
 
 
 def differences(
-    arm: Mapping[int, Mapping[str, FinalValue]], baseline: Mapping[int, Mapping[str, FinalValue]], test: MeanTest
-) -> Iterator[tuple[str, FinalValue]]:
+    arm: Mapping[int, Mapping[str, Point]], baseline: Mapping[int, Mapping[str, Point]], test: MeanTest
+) -> Iterator[Point]:
     """Yield an arm's loss and score minus the baseline's over common seeds: mean, its 95% interval, sd and n."""
     for key, name in DELTAS.items():
         pairs = [
@@ -161,16 +159,16 @@ def differences(
             if key in arm[seed] and key in baseline[seed]
         ]
         if pairs:
-            spread = [*_spread(name, [FinalValue(a.value - b.value, max(a.sequence, b.sequence)) for a, b in pairs])]
-            yield from spread
+            latest = max(one.milliseconds for pair in pairs for one in pair)
+            yield from _spread(name, [final_value(name, own.value - other.value, latest) for own, other in pairs])
             of_arm, of_baseline = (dict(enumerate(pair[side].value for pair in pairs)) for side in (0, 1))
-            found, latest = difference_of(of_arm, of_baseline, test=test), spread[0][1].sequence
+            found = difference_of(of_arm, of_baseline, test=test)
             for end, bound in (("low", found.low), ("high", found.high)):
                 if bound is not None:
-                    yield f"{name}/{end}", FinalValue(bound, latest)
+                    yield final_value(f"{name}/{end}", bound, latest)
 
 
-def verdict_on(values: Mapping[str, FinalValue]) -> str:
+def verdict_on(values: Mapping[str, Point]) -> str:
     """Return what the intervals of the differences say, without correction for several tests; empty without one."""
     texts = []
     for key, name in DELTAS.items():
@@ -187,7 +185,7 @@ def verdict_on(values: Mapping[str, FinalValue]) -> str:
     return "; ".join(texts)
 
 
-def last_rung(history: TrialHistory) -> dict[str, FinalValue]:
+def last_rung(history: TrialHistory) -> dict[str, Point]:
     """Return the values of a stopped trial at the last rung that it reached; empty of other trials."""
     records = [*with_results(history.finished(PRETRAIN), PretrainResult)]
     if history.status is not TrialStatus.STOPPED or not records:
@@ -197,7 +195,7 @@ def last_rung(history: TrialHistory) -> dict[str, FinalValue]:
     sequence = max([record.sequence, *(each for each, _ in probes)])
     values = (result.held_out_loss, result.tokens, probes[-1][1] if probes else None)
     return {
-        key: FinalValue(value, sequence)
+        key: final_value(key, value, sequence)
         for key, number in zip(LAST_RUNG, values, strict=True)
         if (value := finite(number)) is not None
     }
@@ -210,17 +208,12 @@ def probe_score(record: Record) -> float | None:
     return finite(record.result.scores.get(own))
 
 
-def _spread(key: str, values: Sequence[FinalValue]) -> Iterator[tuple[str, FinalValue]]:
-    mean = _mean(values)
-    yield key, mean
-    yield f"{key}/n", FinalValue(len(values), mean.sequence)
+def _spread(key: str, points: Sequence[Point]) -> Iterator[Point]:
+    values, latest = [point.value for point in points], max(point.milliseconds for point in points)
+    yield final_value(key, fmean(values), latest)
+    yield final_value(f"{key}/n", len(values), latest)
     if len(values) > 1:
-        yield f"{key}/sd", FinalValue(stdev(value.value for value in values), mean.sequence)
-
-
-def final_points(values: Iterable[tuple[str, FinalValue]]) -> tuple[Point, ...]:
-    """Return single values. A later record gives a later time, because MLflow shows the latest."""
-    return tuple(Point(key, value.value, 0, value.sequence) for key, value in values)
+        yield final_value(f"{key}/sd", stdev(values), latest)
 
 
 def not_finite(history: TrialHistory, labels: Sequence[str]) -> tuple[str, ...]:
@@ -279,10 +272,6 @@ def _sequence(history: TrialHistory, labels: Sequence[str], metric: str) -> int:
     kinds = {metrics.HELD_OUT_LOSS: (PRETRAIN,), metrics.ATTENTION_DIAGONAL: (ATTENTION,)}.get(metric, TASK_STAGES)
     records = task_records or [record for kind in kinds for record in history.finished(kind)]
     return max(record.sequence for record in records)
-
-
-def _mean(values: Sequence[FinalValue]) -> FinalValue:
-    return FinalValue(fmean(value.value for value in values), max(value.sequence for value in values))
 
 
 def _points(record: Record, curve: Callable[[Pretraining], Curve]) -> Curve:

@@ -1,7 +1,7 @@
 """What a run says in words: status and reason of trials and arms, and a candidate as flat parameters."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from runners.tracking.connectivity import redacted
 from runners.tracking.mirrored_run import RunStatus
@@ -14,6 +14,7 @@ from steeplechase.ledger.trial_history import TrialHistory
 
 INCOMPLETE = "incomplete"
 """Standing of what a limit, a signal or an error interrupted."""
+FULL_PARAMETERS = "whole_parameters.json"
 LONGEST_TAG_CHARACTERS = 500  # MLflow takes 8000; a column shows far less
 LONGEST_PARAMETER_CHARACTERS = 500  # MLflow silently truncates at 6000; a column shows far less
 STATUS = {
@@ -102,16 +103,16 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST_TAG_CHARACTERS else f"{text[: LONGEST_TAG_CHARACTERS - 1]}…"
 
 
-def flat_parameters(candidate: Candidate) -> dict[str, str]:
-    """Return a candidate as `architecture.depth: 12`, …, defaults included, so that any two runs can be compared."""
-    return dict(_flat((), candidate.model_dump(mode="json")))
+def parameters_of(candidate: Candidate) -> tuple[dict[str, str], dict[str, str]]:
+    """Return a candidate as `architecture.depth: 12`, …, and an artifact with the values that are cut to be readable.
 
-
-def shortened(parameters: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the parameters truncated to a readable length, and the full values of the truncated ones."""
+    Defaults are included, so that any two runs can be compared.
+    """
+    parameters = dict(_flat((), candidate.model_dump(mode="json")))
     long = {key: value for key, value in parameters.items() if len(value) > LONGEST_PARAMETER_CHARACTERS}
-    beginning = LONGEST_PARAMETER_CHARACTERS - 1
-    return {key: f"{value[:beginning]}…" if key in long else value for key, value in parameters.items()}, long
+    shown = {key: f"{long[key][: LONGEST_PARAMETER_CHARACTERS - 1]}…" for key in long}
+    document = json.dumps(long, indent=2, sort_keys=True, ensure_ascii=False)
+    return parameters | shown, {FULL_PARAMETERS: document} if long else {}
 
 
 def _flat(path: tuple[str, ...], value: JsonValue) -> Iterator[tuple[str, str]]:

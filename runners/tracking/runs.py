@@ -1,6 +1,5 @@
 """Pure mapping of the ledger's rows to MLflow runs: a study, its arms, their trials."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,13 +8,11 @@ from pathlib import Path
 
 from runners.tracking.measurements import (
     HELD_OUT_LOSS,
-    FinalValue,
     Score,
     arm_values,
     audit_text,
     curve_points,
     differences,
-    final_points,
     final_values,
     last_rung,
     not_finite,
@@ -36,9 +33,8 @@ from runners.tracking.run_texts import (
     STATUS,
     arm_status,
     cut,
-    flat_parameters,
     interruption,
-    shortened,
+    parameters_of,
     standing,
     stop_reason,
 )
@@ -52,7 +48,6 @@ from steeplechase.ledger.trial_history import TrialHistory
 ALL = "all"  # value of a grouping tag on a run above the group
 ORDER_PER_ARM = 1000  # rows between an arm and the next, for its trials
 LONGEST_NAME_CHARACTERS = 150
-FULL_PARAMETERS = "whole_parameters.json"
 FINAL_PREFIX = "final "
 """Of the level tag of the arms and trials of a search's final comparison."""
 
@@ -121,15 +116,20 @@ class _Projection:
         snapshot = self.snapshot
         status = TrialStatus.FINISHED if snapshot.over else TrialStatus.RUNNING
         tags = self._tags("study", (ALL, ALL), status, self.identity)
-        note = f"{snapshot.document['question']}" if "question" in snapshot.document else study_name(*self._names)
+        name = study_name(snapshot.experiment, snapshot.scale)
         records = [record for history in snapshot.every_history for record in history.records]
         return MirroredRun(
             identity=self.identity,
             parent=None,
-            name=study_name(*self._names),
+            name=name,
             order=0,
             status=self._status(status),
-            tags={**tags, NOTE_TAG: note, "trials": _status_counts(snapshot.every_history), **self._score_tag},
+            tags={
+                **tags,
+                NOTE_TAG: str(snapshot.document.get("question", name)),
+                "trials": _status_counts(snapshot.every_history),
+                **self._score_tag,
+            },
             parameters={},
             points=(),
             compute_milliseconds=_milliseconds([*snapshot.shared, *records]),
@@ -140,12 +140,14 @@ class _Projection:
     def arm(self, arm: ArmRow) -> MirroredRun:
         histories = self._of_arm(arm.name)
         status, identity = arm_status(histories), f"{self.identity}/{arm.name}"
-        compared = dict(self._compared(arm)) if STATUS[status].ended else {}
+        compared = {point.key: point for point in self._compared(arm)} if STATUS[status].ended else {}
         verdict = {"difference": text} if (text := verdict_on(compared)) else {}
         tags = self._tags("arm", (arm.name, ALL), status, identity)
         if status is TrialStatus.STOPPED:
             tags["standing"] = standing(histories)
-        parameters, full_values = shortened(flat_parameters(arm.candidate))
+        changes = "; ".join(f"{path}: {canonical_text(value)}" for path, value in arm.changes.items())
+        sizes = (Point("size/parameters", arm.parameters), Point("size/train_flops", arm.train_flops))
+        parameters, texts = parameters_of(arm.candidate)
         return MirroredRun(
             identity=identity,
             parent=self.identity,
@@ -155,26 +157,24 @@ class _Projection:
             tags={
                 **tags,
                 **verdict,
-                NOTE_TAG: _changes(arm),
+                NOTE_TAG: changes or "the baseline",
                 "trials": _status_counts(histories),
                 **self._score_tag,
             },
             parameters=parameters,
-            points=(*final_points(compared.items()), *_sizes(arm)) if STATUS[status].ended else (),
+            points=(*compared.values(), *sizes) if STATUS[status].ended else (),
             compute_milliseconds=_milliseconds([record for history in histories for record in history.records]),
-            texts=_full_parameters(full_values),
+            texts=texts,
         )
 
     def trial(self, arm: ArmRow, history: TrialHistory, number: int) -> MirroredRun:
         identity = f"{self.identity}/{arm.name}/{history.trial.seed}"
         labels = self.snapshot.labels
         groups = (arm.name, str(history.trial.seed))
-        parameters, full_values = shortened(flat_parameters(arm.candidate))
-        non_finite = not_finite(history, labels)
-        reason = stop_reason(history)
+        parameters, texts = parameters_of(arm.candidate)
         optional_tags = {
-            "stop_reason": reason,
-            "non_finite": cut("; ".join(non_finite)),
+            "stop_reason": stop_reason(history),
+            "non_finite": cut("; ".join(not_finite(history, labels))),
             "audit": audit_text(history),
         }
         tags = self._tags("trial", groups, history.status, identity)
@@ -189,12 +189,12 @@ class _Projection:
             status=self._status(history.status),
             tags={**tags, **{name: text for name, text in optional_tags.items() if text}},
             parameters=parameters,
-            points=(*final_points(values.items()), *curve_points(history, labels)),
+            points=(*values.values(), *curve_points(history, labels)),
             compute_milliseconds=_milliseconds(history.records),
-            texts=_full_parameters(full_values),
+            texts=texts,
         )
 
-    def _compared(self, arm: ArmRow) -> Iterator[tuple[str, FinalValue]]:
+    def _compared(self, arm: ArmRow) -> Iterator[Point]:
         """Yield the final values of an ended arm, and the differences to the baseline if that has ended too."""
         values = self._finals(arm.name)
         yield from arm_values(list(values.values()))
@@ -214,7 +214,7 @@ class _Projection:
         own = next((each.name for each in self.snapshot.arms if each.tuned_from == BASELINE), BASELINE)
         return BASELINE if arm.tuned_from is None else own
 
-    def _finals(self, arm: str) -> dict[int, dict[str, FinalValue]]:
+    def _finals(self, arm: str) -> dict[int, dict[str, Point]]:
         """Return the final values by seed and metric, without a held-out loss that is another than the baseline's."""
         if arm not in self._known_finals:
             hidden = HELD_OUT_LOSS if arm in self._other_loss else None
@@ -250,12 +250,8 @@ class _Projection:
         return self.snapshot.arms_with_other_loss
 
     @cached_property
-    def _known_finals(self) -> dict[str, dict[int, dict[str, FinalValue]]]:
+    def _known_finals(self) -> dict[str, dict[int, dict[str, Point]]]:
         return {}
-
-    @property
-    def _names(self) -> tuple[str, str]:
-        return self.snapshot.experiment, self.snapshot.scale
 
     def _status(self, status: TrialStatus) -> RunStatus:
         """Return MLflow's status; what was interrupted has ended until the run is resumed."""
@@ -283,14 +279,6 @@ class _Projection:
         }
 
 
-def _changes(arm: ArmRow) -> str:
-    return "; ".join(f"{path}: {canonical_text(value)}" for path, value in arm.changes.items()) or "the baseline"
-
-
-def _sizes(arm: ArmRow) -> tuple[Point, ...]:
-    return Point("size/parameters", arm.parameters), Point("size/train_flops", arm.train_flops)
-
-
 def _status_counts(histories: Sequence[TrialHistory]) -> str:
     counts = Counter(history.status for history in histories)
     return ", ".join(f"{counts[status]} {status.value}" for status in TrialStatus if counts[status]) or "none yet"
@@ -298,9 +286,3 @@ def _status_counts(histories: Sequence[TrialHistory]) -> str:
 
 def _milliseconds(records: Sequence[Record]) -> int:
     return round(1000 * sum(record.seconds for record in records))
-
-
-def _full_parameters(parameters: dict[str, str]) -> dict[str, str]:
-    if not parameters:
-        return {}
-    return {FULL_PARAMETERS: json.dumps(parameters, indent=2, sort_keys=True, ensure_ascii=False)}

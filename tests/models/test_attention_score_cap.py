@@ -118,12 +118,6 @@ def test_in_bfloat16_scores_are_capped_in_float32() -> None:
     assert (found - attention(x)).abs().max() < 0.05 * attention(x).abs().max()
 
 
-def test_it_compiles_as_one_graph() -> None:
-    attention, x = built(local=4, position="rotary"), drawn(9)
-    compiled = torch.compile(attention, backend="eager", fullgraph=True)
-    assert torch.equal(compiled(x), attention(x))
-
-
 def test_it_costs_a_tangent_for_every_pair_and_no_matrix_product() -> None:
     plain, capped = (Architecture(**SIZES, attention_score_cap=cap) for cap in (None, 50.0))
     assert plain.parameters == capped.parameters

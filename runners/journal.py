@@ -16,6 +16,7 @@ from runners.scoring import metrics_with_sources, scored_result
 from runners.search.tuning_phase import tuning_plan
 from runners.search.warm_start import earlier_results
 from runners.stage_labels import kind_of
+from runners.stages.stage import Stage
 from runners.work_queue import Failure, StageTask, TaskId
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs
@@ -25,7 +26,7 @@ from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.declared_rows import declared_rows
 from steeplechase.ledger.kept_examples import ExampleKeeper
-from steeplechase.ledger.records import Record, Status
+from steeplechase.ledger.records import ArmRow, Record, Status
 from steeplechase.ledger.reused_rows import NOTHING, ReusedRows
 from steeplechase.ledger.stage_results import FailedStage, FineTuneResult, StageResult
 
@@ -59,14 +60,16 @@ class ReusedTrials:
     own_metrics: Mapping[str, Mapping[str, str]]
     """By task, of the experiment that runs: a user's metrics, each with the hash of its source."""
 
-    def record(self, trial: Trial, task: StageTask) -> Record | None:
-        """Return the record of a stage; None if the rows lack it, or another stage of its trial."""
+    def record(self, state: RunState, task: StageTask) -> Record | None:
+        """Return the record of a trial's stage; None if the rows lack it, or another stage of its trial."""
         found = self._record(task.label, task.stage.key)
-        return found if found is not None and self._has(trial) else None
+        if found is None or task.trial is None:
+            return None
+        return found if self._has(state.trials[task.trial], state.stages_of(task.trial)) else None
 
-    def _has(self, trial: Trial) -> bool:
+    def _has(self, trial: Trial, stages: Mapping[str, Stage]) -> bool:
         """Return whether the rows have every stage of a trial, up to pretraining that diverged."""
-        for label, stage in trial.plan.stages.items():
+        for label, stage in stages.items():
             record = self._record(label, stage.key)
             if record is None:
                 return False
@@ -124,7 +127,7 @@ class Journal:
     def task_of(self, name: TaskId) -> StageTask:
         """Return a declared task by its identity."""
         trial, label = name
-        stages = self.state.shared_stages if trial is None else self.state.trials[trial].plan.stages
+        stages = self.state.shared_stages if trial is None else self.state.stages_of(trial)
         return StageTask(trial, label, stages[label])
 
     def reuse_shared(self) -> None:
@@ -164,15 +167,13 @@ class Journal:
         kind, key = task.stage.kind, task.stage.key
         if self.store.outcome(kind, key) is not None or self.store.lender_of(kind, key) is not None:
             return True
-        return task.trial is not None and self._reused.record(self.state.trials[task.trial], task) is not None
+        return self._reused.record(self.state, task) is not None
 
     def reuse(self, task: StageTask) -> bool:
         """Record a stage if the store has its result, reused rows its trial, or a lender the stage; say whether."""
         kind, key = task.stage.kind, task.stage.key
         stored = self.store.outcome(kind, key)
-        row = None
-        if stored is None and task.trial is not None:
-            row = self._reused.record(self.state.trials[task.trial], task)
+        row = self._reused.record(self.state, task) if stored is None else None
         if row is not None:
             self._add(task, row.status, row.result, row.seconds, reused=True)
             return True
@@ -196,7 +197,7 @@ class Journal:
     def start(self, task: StageTask) -> tuple[StageTask, ...]:
         """Mark a task as started; return the later stages of its trial, in order."""
         self.started[task.task_id] = task
-        pending = () if task.trial is None else self.state.trials[task.trial].pending
+        pending = () if task.trial is None else self.state.pending_of(self.state.trials[task.trial])
         return tuple(dropwhile(lambda other: other.task_id != task.task_id, pending))[1:]
 
     def finish(self, task: StageTask, outcome: Outcome | Failure) -> None:
@@ -229,11 +230,17 @@ class Journal:
                 for trial in step.trials:
                     self._ledger.add_trial(trial)
                 decisions = [self._ledger.add_decision(decision) for decision in step.decisions]
-            names = {arm.name for arm in step.arms}
-            arms = self._rows.arms() if names else ()  # as a resumed run reads them
-            written += [*(arm for arm in arms if arm.name in names), *step.trials, *decisions]
+            written += [*self._as_resumed(step.arms), *step.trials, *decisions]
         self._apply(written)
         return bool(written)
+
+    def _as_resumed(self, arms: Sequence[ArmRow]) -> list[ArmRow]:
+        """Return new arms as a resumed run reads them; of a search without those of before, which may be many."""
+        if not arms:
+            return []
+        names, hides = {arm.name for arm in arms}, self._rows is not self._ledger
+        rows = self._rows.arms() if hides else self._ledger.arms_after(len(self.state.rows.arms()))
+        return [row for row in rows if row.name in names]
 
     def _apply(self, rows: Iterable[Row]) -> None:
         self._step = None

@@ -5,7 +5,7 @@ over any number of sessions; what was taken from the cache or from other results
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -136,16 +136,27 @@ def tokens_of(task: StageTask) -> int:
     return recipe.tokens_after(declaration.to_step) - recipe.tokens_after(declaration.from_step)
 
 
-def spent_in_ledger(records: Iterable[Record], task_of: Callable[[TaskId], StageTask]) -> Spent:
-    """Return the tokens and seconds of the computed stages among the records; a failed one has neither."""
-    ended = {(each.trial, each.label): each for each in records if each.status is not Status.FAILED}
-    computed = [record for record in ended.values() if not record.reused]  # a record with other metrics costs nothing
-    return Spent(
-        tokens=sum(tokens_of(task_of((record.trial, record.label))) for record in computed),
-        stage_seconds=sum(
-            record.seconds * task_of((record.trial, record.label)).stage.declaration.processes for record in computed
-        ),
-    )
+class SpentInLedger:
+    """The tokens and seconds of the computed stages among records; a failed one has neither."""
+
+    def __init__(self, task_of: Callable[[TaskId], StageTask]) -> None:
+        self._task_of, self._seen = task_of, 0
+        self._by_stage: dict[TaskId, tuple[int, float]] = {}
+
+    def of(self, records: Sequence[Record]) -> Spent:
+        """Return what all records have spent; those of the last call are the first ones."""
+        for record in records[self._seen :]:
+            if record.status is not Status.FAILED:  # a record with other metrics takes the place of the first one
+                self._by_stage[record.trial, record.label] = self._spent(record)
+        self._seen = len(records)
+        tokens, seconds = zip(*self._by_stage.values(), strict=True) if self._by_stage else ((), ())
+        return Spent(tokens=sum(tokens), stage_seconds=sum(seconds))
+
+    def _spent(self, record: Record) -> tuple[int, float]:
+        if record.reused:
+            return 0, 0.0
+        task = self._task_of((record.trial, record.label))
+        return tokens_of(task), record.seconds * task.stage.declaration.processes
 
 
 def time_text(seconds: float) -> str:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable
 
 from runners.journal import Journal
-from runners.limits import Limits, Spent, spent_in_ledger, tokens_of
+from runners.limits import Limits, Spent, SpentInLedger, tokens_of
 from runners.work_queue import StageTask, TaskId
 from steeplechase.ledger.sessions import Session
 
@@ -29,7 +29,7 @@ class Meter:
         self._starts: dict[TaskId, float] = {}
         self._absent: set[TaskId] = set()
         """Stages beyond the token limit that have no result yet."""
-        self._counted, self._in_ledger = -1, Spent()
+        self._counted, self._in_ledger, self._recorded = -1, Spent(), SpentInLedger(journal.task_of)
 
     @property
     def stage_seconds(self) -> float | None:
@@ -58,7 +58,7 @@ class Meter:
     def _spent(self) -> Spent:
         rows, running = self._journal.state.rows, self._journal.started
         if (count := len(rows.records())) != self._counted:
-            self._counted, self._in_ledger = count, spent_in_ledger(rows.records(), self._journal.task_of)
+            self._counted, self._in_ledger = count, self._recorded.of(rows.records())
         return Spent(
             time.monotonic() - self._began,
             self._in_ledger.tokens + sum(map(tokens_of, running.values())),

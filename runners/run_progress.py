@@ -21,14 +21,14 @@ class RunProgress:
         return tuple(task for task in self._started.values() if (task.trial is None) is self._shared)
 
     @property
-    def done(self) -> tuple[StageTask, ...]:
-        """The finished stages: of earlier runs, reused, or of this run."""
+    def done(self) -> tuple[Record, ...]:
+        """The records of the finished stages: of earlier runs, reused, or of this run."""
         if self._shared:
-            return tuple(task for task in self._state.shared_tasks if task.label in self._state.shared_records)
+            return tuple(self._state.shared_records.values())
         return tuple(
-            StageTask(name, label, trial.plan.stages[label])
-            for name, trial in self._state.trials.items()
-            for label in trial.statuses
+            record
+            for trial in self._state.trials.values()
+            for label, record in trial.records.items()
             if self._state.runs_stage(trial.plan.row, label)
         )
 
@@ -38,7 +38,7 @@ class RunProgress:
 
     def task_of(self, record: Record) -> StageTask:
         """Return the stage that a record of this part is the result of."""
-        stages = self._state.shared_stages if record.trial is None else self._state.trials[record.trial].plan.stages
+        stages = self._state.shared_stages if record.trial is None else self._state.stages_of(record.trial)
         return StageTask(record.trial, record.label, stages[record.label])
 
     @property
@@ -50,7 +50,7 @@ class RunProgress:
             task
             for trial in self._state.live
             if not trial.terminated
-            for task in trial.pending
+            for task in self._state.pending_of(trial)
             if self._state.runs_stage(trial.plan.row, task.label)
         )
 

@@ -49,9 +49,9 @@ def reproduce(experiment: Experiment, rows: LedgerRows) -> Reproduced:
         state.apply(replace(record, key=stages.key))
     required = _by_rung(state.rows.decisions())
     settled(state, rows)
-    known = {arm.name: arm.identity for arm in state.rows.arms()}
+    known = {arm.name: arm.fingerprint for arm in state.rows.arms()}
     for arm in rows.arms():
-        if known.get(arm.name) != arm.identity:
+        if known.get(arm.name) != arm.fingerprint:
             raise _other(rows.path, arm.name)
     found, recorded = _by_rung(state.rows.decisions()), _by_rung(rows.decisions())
     differing = {*(recorded.items() - found.items()), *(required.items() - recorded.items())}

@@ -138,8 +138,9 @@ def simulated(experiment: Experiment, table: Table) -> Simulated:
     state = RunState(experiment, SimulatedStages({}), Path(table.curves.name))
     training: list[tuple[float, int, StageTask]] = []
     now, started, results = 0.0, set[tuple[str | None, str]](), _Results(experiment, table)
+    entered: list[ArmRow] = []
     while True:
-        for task in settled(state).ready:
+        for task in settled(state, entered=entered).ready:
             if len(training) < search.at_once and task.task_id not in started:
                 started.add(task.task_id)
                 heapq.heappush(training, (now + results.cost(task), len(started), task))
@@ -147,14 +148,17 @@ def simulated(experiment: Experiment, table: Table) -> Simulated:
             break
         now, _, ended = heapq.heappop(training)
         state.apply(results.record(state, ended))
-    arms = tuple(arm for arm in state.rows.arms() if arm.final_of is None)  # finalists are no part of the search
+    arms = tuple(arm for arm in entered if arm.final_of is None)  # finalists are no part of the search
     names = {arm.name for arm in arms}
     found = (each for each in histories_of(state.rows, pretrain_labels(experiment)) if each.trial.arm in names)
     return Simulated(arms, tuple(found), None if state.race is None else state.race.duplicates)
 
 
-def settled(state: RunState, recorded: LedgerRows | None = None) -> Step:
-    """Apply the rows of steps until one has none; return that step. What a sampler proposed may be `recorded`."""
+def settled(state: RunState, recorded: LedgerRows | None = None, entered: list[ArmRow] | None = None) -> Step:
+    """Apply the rows of steps until one has none; return that step, and add the arms that entered to `entered`.
+
+    What a sampler proposed may be `recorded`.
+    """
     while True:
         step = next_step(state)
         if step.requested_fact is not None and recorded is not None:
@@ -168,6 +172,8 @@ def settled(state: RunState, recorded: LedgerRows | None = None) -> Step:
         if not rows:
             return step
         state.apply_all(rows)
+        if entered is not None:
+            entered.extend(step.arms)
 
 
 def _recorded_fact(name: str, recorded: LedgerRows) -> Step:

@@ -22,7 +22,7 @@ from steeplechase.configuration.metrics import SCORE
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.randomness import stream
-from steeplechase.ledger.records import ArmRow, Decision, Record, Status
+from steeplechase.ledger.records import Decision, KnownArm, Record, Status
 from steeplechase.ledger.task_references import TaskReferences
 
 ROUNDING = 1e-9  # sums of shares of a training
@@ -193,13 +193,13 @@ class RaceOfTrials:
             if child in self._names
         }
 
-    def not_entered(self, rows: Sequence[ArmRow], path: Path) -> Arm | None:
+    def not_entered(self, rows: Sequence[KnownArm], path: Path) -> Arm | None:
         """Return the first started candidate without a row; `rows` are those of the candidates.
 
         Raises ConflictError if the rows are not the candidates that the policy starts after the recorded results.
         """
         for row, arm in zip(rows[self._entered :], self.started[self._entered :], strict=False):
-            if (row.name, row.identity) != (arm.name, arm.identity):
+            if (row.name, row.fingerprint) != (arm.name, arm.fingerprint):
                 raise _other_decisions(path, row.name)
             self._entered += 1
         if len(rows) > len(self.started):

@@ -8,7 +8,7 @@ from runners.search.warm_start import WARM_START
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.final_plan import FINALISTS, WINNER
-from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
+from steeplechase.ledger.records import ArmRow, ArmWithoutCandidate, Decision, Record, TrialRow
 from steeplechase.ledger.task_references import PROBE_REFERENCE
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING
 
@@ -29,12 +29,12 @@ Row = Fact | ArmRow | TrialRow | Record | Decision
 
 @dataclass
 class Rows:
-    """Rows by kind, in the order in which they were written; implements `LedgerRows`."""
+    """Rows by kind, in the order in which they were written, those of arms without candidates; a `SearchRows`."""
 
     path: Path
     """Path of the ledger, for messages."""
     _facts: dict[str, JsonValue] = field(default_factory=dict)
-    _arms: list[ArmRow] = field(default_factory=list)
+    _arms: list[ArmWithoutCandidate] = field(default_factory=list)
     _trials: list[TrialRow] = field(default_factory=list)
     _records: list[Record] = field(default_factory=list)
     _decisions: list[Decision] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Rows:
             case Fact():
                 self._facts.setdefault(row.name, row.value)
             case ArmRow():
-                self._arms.append(row)
+                self._arms.append(ArmWithoutCandidate.of(row))
             case TrialRow():
                 self._trials.append(row)
             case Record():
@@ -57,7 +57,7 @@ class Rows:
         """Return a fact, None if it was not written."""
         return self._facts.get(name)
 
-    def arms(self) -> tuple[ArmRow, ...]:
+    def arms(self) -> tuple[ArmWithoutCandidate, ...]:
         """Return the arms in the order of the table."""
         return tuple(self._arms)
 

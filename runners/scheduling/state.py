@@ -16,17 +16,13 @@ from runners.scheduling.decisions import AUDIT, as_row, hurdle_decision_of
 from runners.scheduling.race_of_trials import RaceOfTrials
 from runners.scheduling.rows import Fact, Row, Rows
 from runners.scheduling.trial import Trial, TrialPlan
+from runners.scheduling.trial_stages import TrialStages
 from runners.search.encoding import KnownCandidates
-from runners.stage_labels import hurdle_labels, pretrain_labels
 from runners.stages.stage import Stage
-from runners.stages.word_embeddings import WordEmbeddingsStage
 from runners.work_queue import StageTask
 from search_space.candidate import Candidate
-from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.final_comparison import settings_of
 from steeplechase.configuration.seeds import first_seeds
-from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, UNPRUNED
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from steeplechase.ledger.task_references import PROBE_REFERENCE, ProbeReference, references_of
@@ -62,7 +58,9 @@ class RunState:
         self.shared_records: dict[str, Record] = {}
         """Records of the finished shared stages, by label."""
         self._resumed_after = resumed_after
-        self._arms: dict[str, ArmRow] = {}
+        self._stages = TrialStages(experiment, shared)
+        self._ready: dict[str, tuple[StageTask, ...]] = {}
+        """Of each trial that has not ended: the stages that may run now."""
         self._audited: tuple[str, ...] = ()
         self._replicates = first_seeds(experiment.pretraining.seeds)
         self.search = CohortSearch(experiment.pretraining.hurdle, self._replicates)
@@ -85,14 +83,16 @@ class RunState:
     def stages_of_trials(self) -> int:
         """Return the number of stages, in the part, of the trials that have entered and that the file names; slow."""
         entered = {(trial.plan.row.arm, trial.plan.row.seed) for trial in self.trials.values()}
-        of_trials = [trial.plan.stages for trial in self.trials.values() if self.runs(trial.plan.row)]
+        of_trials: list[Iterable[str]] = [
+            trial.plan.labels for trial in self.trials.values() if self.runs(trial.plan.row)
+        ]
         of_trials += [
             self._shared.of_trial(self.experiment, arm.candidate, seed)
             for arm in self.experiment.arms
             for seed in first_seeds(self.experiment.pretraining.seeds)
             if (arm.name, seed) not in entered and self.part.has_trial(arm.name, seed)
         ]
-        return sum(self.part.has_stage(label) for stages in of_trials for label in stages)
+        return sum(self.part.has_stage(label) for labels in of_trials for label in labels)
 
     def runs(self, row: TrialRow) -> bool:
         """Return whether a trial is in the part that is run now."""
@@ -112,7 +112,7 @@ class RunState:
         self.rows.add(row)
         match row:
             case ArmRow():
-                self._arms[row.name] = row
+                self._stages.add_arm(row)
             case TrialRow():
                 self._add_trial(row)
             case Record():
@@ -134,27 +134,23 @@ class RunState:
         return self.experiment.pretraining.hurdle.larger_is_better
 
     def _add_trial(self, row: TrialRow) -> None:
-        arm = self._arms[row.arm]
-        cohort = arm.cohort if row.cohort is None else row.cohort
-        if arm.final_of is None:  # a search may take more candidates later
+        plan = self._stages.plan(row)
+        cohort = plan.cohort
+        if not plan.final:  # a search may take more candidates later
             self.cohort = max(self.cohort, cohort)
-        view = settings_of(self.experiment, arm)
-        plan = TrialPlan(
-            row,
-            cohort,
-            self._shared.of_trial(view, arm.candidate, row.seed),
-            pretrain_labels(view),
-            hurdle_labels(view),
-            gates=(LONG_SEQUENCE_PHASE, UNPRUNED, *WordEmbeddingsStage.labels(view)),
-            probed=self._probed,
-            exempt=arm.name == BASELINE or arm.final_of is not None,
-            final=arm.final_of is not None,
-        )
         self._listed -= row.seed in self._replicates
         seed = 0 if self.has_policy else self._seeds.setdefault(row.seed, len(self._seeds))
         self._places[row.name] = (cohort, seed, len(self._order), row.name)
         insort(self._order, self._places[row.name])
         self._replace(Trial(plan))
+
+    def stages_of(self, trial: str) -> Mapping[str, Stage]:
+        """Return the stages of a trial by label; those of a search's trial that has ended are built again."""
+        return self._stages.of(self.trials[trial].plan.row)
+
+    def pending_of(self, trial: Trial) -> tuple[StageTask, ...]:
+        """Return the stages of a trial without a record, in order, whether or not they will run."""
+        return self._stages.tasks(trial.plan.row, trial.pending)
 
     def _replicate_of(self, plan: TrialPlan) -> int:
         """Return the pretraining seed whose trials a trial is compared with; for a repeat, the first seed."""
@@ -169,9 +165,10 @@ class RunState:
         if record.status is Status.FAILED and record.sequence <= self._resumed_after:
             return
         trial = self.trials[record.trial]
-        self._refuse_another_key(record, trial.plan.stages[record.label])
+        self._refuse_another_key(record, self.stages_of(trial.name)[record.label])
         self._replace(trial.with_record(record))
-        self._results.append(record)
+        if self.has_policy:
+            self._results.append(record)
 
     def refuse_other_keys(self, shared_records: Iterable[Record]) -> None:
         """Raise ConflictError if a shared result is of other data, code or library versions."""
@@ -189,12 +186,19 @@ class RunState:
         place = self._places[trial.name]
         position = bisect_left(self._open, place)
         entered = self._open[position : position + 1] == [place]
-        if trial.ended and entered:
+        ended = trial.ended
+        if ended and entered:
             del self._open[position]
-        elif not trial.ended and not entered:
+        elif not ended and not entered:
             self._open.insert(position, place)
+        if ended:
+            self._stages.release(trial.plan.row)
+            self._ready.pop(trial.name, None)
+        else:
+            self._stages.keep(trial.plan.row)
+            self._ready[trial.name] = self._stages.tasks(trial.plan.row, trial.ready)
         if not trial.plan.final:
-            self.search.observe(trial.view, trial.ended or trial.audited, self._replicate_of(trial.plan))
+            self.search.observe(trial.view, ended or trial.audited, self._replicate_of(trial.plan))
 
     @property
     def shared_stages(self) -> Mapping[str, Stage]:
@@ -236,7 +240,7 @@ class RunState:
     def ready_of(self, trial: Trial) -> Iterator[StageTask]:
         """Yield the stages of a trial that may run now and are in the part."""
         row = trial.plan.row
-        yield from (task for task in trial.ready if self.runs_stage(row, task.label))
+        yield from (task for task in self._ready.get(trial.name, ()) if self.runs_stage(row, task.label))
 
     def names_from(self, name: str) -> frozenset[str]:
         """Return the names of a trial and of all later ones."""
@@ -249,7 +253,7 @@ class RunState:
 
     def candidate_of(self, trial: str) -> Candidate:
         """Return the candidate of a trial."""
-        return self._arms[self.trials[trial].plan.row.arm].candidate
+        return self._stages.candidate(self.trials[trial].plan.row.arm)
 
     @property
     def failed(self) -> bool:

@@ -1,11 +1,8 @@
-"""One trial: its stages, their records, and the stages that may start now. Immutable: a row gives a new trial."""
+"""One trial: the labels of its stages, their records, and what may start now. Immutable: a row gives a new trial."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
-from runners.stages.stage import Stage
-from runners.work_queue import StageTask
 from steeplechase.configuration.hurdles.population import HurdleDecision, State, TrialView
 from steeplechase.ledger.records import Record, Status, TrialRow, TrialStatus, final_loss_of, primary_score
 from steeplechase.ledger.selected_settings import trial_status
@@ -13,14 +10,14 @@ from steeplechase.ledger.selected_settings import trial_status
 UNSUCCESSFUL = (Status.DIVERGED, Status.FAILED)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TrialPlan:
     """The stages of a candidate at one pretraining seed if no hurdle stops it."""
 
     row: TrialRow
     cohort: int
-    stages: Mapping[str, Stage]
-    """By label, in order."""
+    labels: tuple[str, ...]
+    """Labels of its stages, in order."""
     pretrain_labels: tuple[str, ...]
     """Labels of the pretraining stages, one per rung and one to the end."""
     hurdle_labels: tuple[str, ...] = ()
@@ -35,7 +32,7 @@ class TrialPlan:
     """Whether it is of the final comparison of a search, which no hurdle sees."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Trial:
     """State of a trial after the rows applied so far."""
 
@@ -63,62 +60,61 @@ class Trial:
         """`arm/seed`."""
         return self.plan.row.name
 
-    @cached_property
+    @property
     def statuses(self) -> Mapping[str, Status]:
         """Status of each finished stage by label."""
         return {label: record.status for label, record in self.records.items()}
 
-    @cached_property
+    @property
     def stopped(self) -> bool:
         """Whether a hurdle has stopped it."""
         return not all(decision.cleared for decision in self.decisions)
 
-    @cached_property
+    @property
     def terminated(self) -> bool:
         """Whether it ended early: stopped at a hurdle, or pretraining failed or diverged."""
         if self.stopped and not self.audited:
             return True
-        failed = any(self.statuses.get(label) is Status.FAILED for label in self.plan.hurdle_labels)
-        return failed or any(self.statuses.get(label) in UNSUCCESSFUL for label in self.plan.pretrain_labels)
+        failed = any(self._status(label) is Status.FAILED for label in self.plan.hurdle_labels)
+        return failed or any(self._status(label) in UNSUCCESSFUL for label in self.plan.pretrain_labels)
+
+    def _status(self, label: str) -> Status | None:
+        record = self.records.get(label)
+        return None if record is None else record.status
 
     @property
     def failed(self) -> bool:
         """Whether one of its stages has failed; the next run retries it."""
-        return Status.FAILED in self.statuses.values()
+        return any(record.status is Status.FAILED for record in self.records.values())
 
-    @cached_property
+    @property
     def ended(self) -> bool:
         """Whether none of its stages will run."""
-        return self.terminated or all(label in self.statuses for label in self._reachable())
+        return self.terminated or all(label in self.records for label in self._reachable())
 
     @property
     def status(self) -> TrialStatus:
         """Its status as in reports, if none of its stages is running."""
         return trial_status(self.statuses, self.stopped, self.ended)
 
-    @cached_property
-    def pending(self) -> tuple[StageTask, ...]:
-        """Every stage without a record, in order, whether or not it will run."""
-        return tuple(
-            StageTask(self.name, label, stage)
-            for label, stage in self.plan.stages.items()
-            if label not in self.statuses
-        )
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """The label of every stage without a record, in order, whether or not it will run."""
+        return tuple(label for label in self.plan.labels if label not in self.records)
 
-    @cached_property
-    def ready(self) -> tuple[StageTask, ...]:
-        """The stages that may run now: the next pretraining stage, or any fine-tuning after the last one.
+    @property
+    def ready(self) -> tuple[str, ...]:
+        """The labels of the stages that may run now: the next pretraining, or any fine-tuning after the last one.
 
         At a hurdle, none may run before the decision.
         """
-        labels = frozenset(self._startable())
-        return tuple(task for task in self.pending if task.label in labels) if labels else ()
+        return tuple(self._startable())
 
     def _startable(self) -> Iterator[str]:
         if self.terminated:
             return
         for label in self._reachable():
-            done = label in self.statuses
+            done = label in self.records
             if not done:
                 yield label
             if self._blocks_later(label) and (not done or self._undecided(label)):
@@ -131,9 +127,9 @@ class Trial:
 
     def _reachable(self) -> Iterator[str]:
         """Yield the stages, up to the first gate that has failed or diverged."""
-        for label in self.plan.stages:
+        for label in self.plan.labels:
             yield label
-            if label in self.plan.gates and self.statuses.get(label) in UNSUCCESSFUL:
+            if label in self.plan.gates and self._status(label) in UNSUCCESSFUL:
                 return
 
     def _undecided(self, label: str) -> bool:
@@ -146,24 +142,25 @@ class Trial:
         """Whether it has reached a hurdle that has not decided on it."""
         return self._state is State.WAITING
 
-    @cached_property
+    @property
     def view(self) -> TrialView:
         """The trial as hurdles see it: without results after a stop."""
-        shown = len(self.decisions) if self.stopped else len(self._values)
+        values = self._values
+        shown = len(self.decisions) if self.stopped else len(values)
         return TrialView(
             name=self.name,
             cohort=self.plan.cohort,
             state=self._state,
-            values=self._values[:shown],
+            values=values[:shown],
             decisions=self.decisions,
             final=self._final,
             exempt=self.plan.exempt,
         )
 
-    @cached_property
+    @property
     def _state(self) -> State:
         """Its state for hurdles: a failed trial is still MOVING, because the next run retries it."""
-        diverged = any(self.statuses.get(label) is Status.DIVERGED for label in self.plan.pretrain_labels)
+        diverged = any(self._status(label) is Status.DIVERGED for label in self.plan.pretrain_labels)
         if self.plan.exempt or diverged or self.stopped or len(self.decisions) == len(self.plan.hurdle_labels):
             return State.DONE
         return State.WAITING if len(self._values) > len(self.decisions) else State.MOVING
@@ -173,17 +170,13 @@ class Trial:
         last = None if self.stopped else self.records.get(self.plan.pretrain_labels[-1])
         return None if last is None else value_at_hurdle(last, probed=False)
 
-    @cached_property
-    def _results(self) -> tuple[Record, ...]:
-        return tuple(record for record in self.records.values() if record.status is not Status.FAILED)
-
-    @cached_property
+    @property
     def _values(self) -> tuple[float | None, ...]:
         """Value at each hurdle reached; smaller is better."""
         return tuple(
             value_at_hurdle(record, self.plan.probed)
-            for record in self._results
-            if record.label in self.plan.hurdle_labels
+            for record in self.records.values()
+            if record.status is not Status.FAILED and record.label in self.plan.hurdle_labels
         )
 
 

@@ -10,8 +10,9 @@ from search_space.candidate import Candidate
 from search_space.constraints import broken_by
 from search_space.overrides import InvalidOverride, absolute_path, apply
 from search_space.structure import Choose as GeneChoice
+from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.designs.search import Search
-from steeplechase.foundation.canonical import canonical, canonical_text
+from steeplechase.foundation.canonical import canonical, canonical_text, fingerprint
 from steeplechase.foundation.schema import JsonValue
 
 MUTATIONS = 1000  # of one parent, before the search for a valid child ends
@@ -140,8 +141,8 @@ def possible(baseline: Candidate, point: Mapping[str, Any], constraints: tuple[s
 
 
 def identity(candidate: Candidate) -> str:
-    """Return a text that is equal for equal candidates only."""
-    return canonical_text(canonical(candidate))
+    """Return a hash that is equal for equal candidates only."""
+    return fingerprint(canonical(candidate))
 
 
 class KnownCandidates:
@@ -152,18 +153,22 @@ class KnownCandidates:
         self._encoded: dict[str, tuple[str, Mapping[str, str]]] = {}
 
     def identity(self, changes: Mapping[str, JsonValue]) -> str:
-        """Return a text that is equal for changes to equal candidates only."""
+        """Return a hash that is equal for changes to equal candidates only."""
         return self._of(changes)[0]
 
     def point(self, changes: Mapping[str, JsonValue]) -> Mapping[str, str]:
         """Return the candidate's label on every axis that it has, as `point_of` does."""
         return self._of(changes)[1]
 
+    def remember(self, arm: Arm) -> None:
+        """Encode a candidate that is built already."""
+        text = canonical_text({**arm.changes})
+        self._encoded[text] = arm.fingerprint, point_of(self._design, arm.candidate)
+
     def _of(self, changes: Mapping[str, JsonValue]) -> tuple[str, Mapping[str, str]]:
         text = canonical_text({**changes})
         if text not in self._encoded:
-            candidate = apply(self._baseline, {**changes})
-            self._encoded[text] = identity(candidate), point_of(self._design, candidate)
+            self.remember(Arm("", apply(self._baseline, {**changes}), changes))
         return self._encoded[text]
 
 

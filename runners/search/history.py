@@ -10,25 +10,26 @@ from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.metrics import SCORE, objectives_in_effect
 from steeplechase.configuration.seeds import first_seeds
-from steeplechase.ledger.database import LedgerRows
-from steeplechase.ledger.records import ArmRow, TrialRow
+from steeplechase.ledger.database import SearchRows
+from steeplechase.ledger.records import KnownArm, TrialRow
 from steeplechase.ledger.trial_history import TrialHistory, histories_of
 
 
 class SearchHistory:
     """History of a search after the rows so far."""
 
-    def __init__(self, experiment: Experiment, ledger: LedgerRows) -> None:
+    def __init__(self, experiment: Experiment, ledger: SearchRows) -> None:
         assert experiment.search is not None
         self._experiment, self._ledger, self._declared = experiment, ledger, experiment.search.objectives
         self.arms = tuple(arm for arm in ledger.arms() if arm.final_of is None)
         self.trials: dict[str, list[TrialRow]] = {arm.name: [] for arm in self.arms}
-        self._histories: dict[str, TrialHistory] = {
-            history.trial.name: history for history in histories_of(ledger, ())
-        }
         for trial in ledger.trials():
             if trial.arm in self.trials:
                 self.trials[trial.arm].append(trial)
+
+    @cached_property
+    def _histories(self) -> dict[str, TrialHistory]:
+        return {history.trial.name: history for history in histories_of(self._ledger, ())}
 
     @cached_property
     def scored_tasks(self) -> tuple[str, ...]:
@@ -86,17 +87,17 @@ class SearchHistory:
                     by_cohort.append((trial.cohort, self._repeat(arm, trial)))
         return tuple(observation for _, observation in sorted(by_cohort, key=lambda item: item[0]))
 
-    def _at_first_seeds(self, arm: ArmRow) -> Observation:
+    def _at_first_seeds(self, arm: KnownArm) -> Observation:
         return self._observation(arm, [trial for trial in self.trials[arm.name] if trial.cohort is None])
 
-    def _repeat(self, arm: ArmRow, trial: TrialRow) -> Observation:
+    def _repeat(self, arm: KnownArm, trial: TrialRow) -> Observation:
         baseline = next(each for each in self.arms if each.name == BASELINE)
         trials = [each for each in self.trials[BASELINE] if each.seed == trial.seed]
         from_baseline = self._observation(baseline, trials) if trials else Observation({}, (), False)
         observation = self._observation(arm, [trial])
         return shifted_by_baseline(observation, from_baseline, self._at_first_seeds(baseline), self.objectives)
 
-    def _observation(self, arm: ArmRow, trials: list[TrialRow]) -> Observation:
+    def _observation(self, arm: KnownArm, trials: list[TrialRow]) -> Observation:
         histories = [self._histories[trial.name] for trial in trials]
         proposed = arm.name != BASELINE
         return observation_of(self._experiment, arm, histories, self.objectives, self.scored_tasks, proposed)

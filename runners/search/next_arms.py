@@ -1,6 +1,6 @@
 """The next arms: those listed in the experiment, or the next cohort of a search. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from runners.search.encoding import KnownCandidates
@@ -13,7 +13,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import settings_of
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.database import SearchRows
 from steeplechase.ledger.records import ArmRow
 
 
@@ -27,7 +27,7 @@ class ArmEntry:
     """Whether a search repeats it in a later cohort."""
 
 
-def listed_entries(experiment: Experiment, rows: LedgerRows) -> tuple[ArmEntry, ...]:
+def listed_entries(experiment: Experiment, rows: SearchRows) -> tuple[ArmEntry, ...]:
     """Return the arms of the file with the seeds that are not in the ledger: all at first, later what was added."""
     known = {row.name for row in rows.trials()}
     seeds = first_seeds(experiment.pretraining.seeds)
@@ -50,7 +50,7 @@ def arm_row(experiment: Experiment, arm: Arm, position: int, cohort: int, after_
     )
 
 
-def count_of_proposals(experiment: Experiment, cohort: int, rows: LedgerRows) -> int:
+def count_of_proposals(experiment: Experiment, cohort: int, rows: SearchRows) -> int:
     """Return the number of candidates to propose for a cohort, besides the arms of the file."""
     assert experiment.search is not None
     size = experiment.pretraining.hurdle.cohort_size(cohort, experiment.search.cohort)
@@ -60,7 +60,7 @@ def count_of_proposals(experiment: Experiment, cohort: int, rows: LedgerRows) ->
 
 
 def proposed_entries(
-    experiment: Experiment, cohort: int, count: int, rows: LedgerRows, known: KnownCandidates | None = None
+    experiment: Experiment, cohort: int, count: int, rows: SearchRows, known: KnownCandidates | None = None
 ) -> tuple[ArmEntry, ...]:
     """Return up to `count` candidates for a cohort, none if the space is exhausted; deterministic in the rows.
 
@@ -70,6 +70,7 @@ def proposed_entries(
     assert design is not None
     earlier = warm_start_observations(experiment, rows, history)
     seeds = len(first_seeds(experiment.pretraining.seeds))
+    known = known or KnownCandidates(design, experiment.baseline, experiment.constraints)
     points = propose(
         in_effect(design, history),
         experiment.baseline,
@@ -77,10 +78,13 @@ def proposed_entries(
         cohort,
         count,
         seeds,
-        known or KnownCandidates(design, experiment.baseline, experiment.constraints),
+        known,
     )
     listed = listed_entries(experiment, rows) if cohort == 0 else ()
-    entries = _entries(experiment, history, points, len(history.arms) + len(listed))
+    arms = [changed_arm("", experiment.baseline, point) for point in points]
+    for arm in arms:
+        known.remember(arm)
+    entries = _entries(experiment, history, arms, len(history.arms) + len(listed))
     return (*listed, *_baseline_repeats(experiment, history, entries), *entries)
 
 
@@ -92,21 +96,22 @@ def in_effect(design: Search, history: SearchHistory) -> Search:
 
 
 def _entries(
-    experiment: Experiment, history: SearchHistory, points: tuple[dict[str, JsonValue], ...], arms: int
+    experiment: Experiment, history: SearchHistory, proposed: Iterable[Arm], arms: int
 ) -> tuple[ArmEntry, ...]:
-    """Return an entry per point: a new candidate, or the next seed of a known one."""
-    known = {arm.identity: arm.name for arm in history.arms}
+    """Return an entry per proposal: a new candidate, or the next seed of a known one; `arms` have entered."""
+    known = {arm.fingerprint: arm.name for arm in history.arms}
+    entered = {arm.name for arm in history.arms}
     repeats_of: dict[str, int] = {}
     entries: list[ArmEntry] = []
-    for point in points:
-        arm = changed_arm("", experiment.baseline, point)
-        name = known.setdefault(arm.identity, f"candidate-{arms + len(known) - len(history.arms):03d}")
+    for arm in proposed:
+        name = known.setdefault(arm.fingerprint, f"candidate-{arms + len(known) - len(history.arms):03d}")
         named = Arm(name, arm.candidate, arm.changes)
-        if any(each.name == name for each in history.arms) or any(entry.arm.name == name for entry in entries):
+        if name in entered:
             seed = history.next_seed(name) + repeats_of.get(name, 0)
             repeats_of[name] = repeats_of.get(name, 0) + 1
             entries.append(ArmEntry(named, (seed,), repeats=True))
         else:
+            entered.add(name)
             entries.append(ArmEntry(named, first_seeds(experiment.pretraining.seeds)))
     return tuple(entries)
 
@@ -119,7 +124,7 @@ def _baseline_repeats(
         yield ArmEntry(next(arm for arm in experiment.arms if arm.name == BASELINE), missing, repeats=True)
 
 
-def importance_of_axes(experiment: Experiment, rows: LedgerRows) -> dict[str, JsonValue]:
+def importance_of_axes(experiment: Experiment, rows: SearchRows) -> dict[str, JsonValue]:
     """Return each axis's share of the variance of the first objective, as `importance` has it; empty if unknown."""
     design, history = experiment.search, SearchHistory(experiment, rows)
     assert design is not None

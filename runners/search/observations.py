@@ -9,7 +9,7 @@ from steeplechase.configuration.designs.search import MEASURED
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.stage_label import PRETRAIN, PROBE, StageLabel
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.records import ArmRow, TrialStatus, final_loss_of, primary_score
+from steeplechase.ledger.records import KnownArm, TrialStatus, final_loss_of, primary_score
 from steeplechase.ledger.selected_settings import score_of
 from steeplechase.ledger.trial_history import TrialHistory
 
@@ -43,7 +43,7 @@ class Observation:
 
 def observation_of(
     experiment: Experiment,
-    arm: ArmRow,
+    arm: KnownArm,
     histories: Sequence[TrialHistory],
     objectives: Sequence[str],
     scored_tasks: Sequence[str],
@@ -123,7 +123,7 @@ def _scores(history: TrialHistory) -> list[float]:
     return [score for score in scores if score is not None]
 
 
-def _measured(labels: tuple[str, ...], arm: ArmRow, history: TrialHistory) -> Mapping[str, float]:
+def _measured(labels: tuple[str, ...], arm: KnownArm, history: TrialHistory) -> Mapping[str, float]:
     """Return a trial's values by objective, as far as it has them."""
     losses, pretrained = _losses(history), history.finished(PRETRAIN)
     measured: dict[str, float] = {

@@ -10,7 +10,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.canonical import canonical_text, fingerprint
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.database import Ledger, LedgerRows
+from steeplechase.ledger.database import Ledger, TrialRows
 from steeplechase.tasks.data_folder import with_paths_as_in
 
 WARM_START = "warm_start"
@@ -31,7 +31,7 @@ def earlier_results(experiment: Experiment) -> JsonValue:
 
 
 def warm_start_observations(
-    experiment: Experiment, rows: LedgerRows, history: SearchHistory
+    experiment: Experiment, rows: TrialRows, history: SearchHistory
 ) -> tuple[Observation, ...]:
     """Return the warm-start observations, which precede those of this search; requires the fact WARM_START.
 

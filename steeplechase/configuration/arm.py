@@ -7,7 +7,7 @@ from typing import Any
 
 from search_space.candidate import Candidate
 from search_space.overrides import apply, difference
-from steeplechase.foundation.canonical import canonical, canonical_text
+from steeplechase.foundation.canonical import canonical, canonical_text, fingerprint
 from steeplechase.foundation.schema import JsonValue
 
 BASELINE = "baseline"
@@ -43,6 +43,11 @@ class Arm:
     def identity(self) -> str:
         """The candidate's canonical text: equal for equal candidates, independent of their names."""
         return canonical_text(canonical(self.candidate))
+
+    @property
+    def fingerprint(self) -> str:
+        """The hash of its identity."""
+        return fingerprint(canonical(self.candidate))
 
 
 def baseline_arm(baseline: Candidate) -> Arm:

@@ -4,9 +4,9 @@ The finalists are listed; the components of the ablation are the winner's change
 """
 
 from collections.abc import Mapping
+from typing import Protocol
 
 from search_space.overrides import absolute_path
-from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.designs import Coalitions, LeaveOneOut, ListDesign, OneDesign
 from steeplechase.configuration.designs.search import MEASURED, Ablation, Search
 from steeplechase.configuration.experiment import Experiment
@@ -24,7 +24,19 @@ EVERY_SET_UP_TO, ORDERS = 5, 8
 Changes = Mapping[str, JsonValue]
 
 
-def settings_of(experiment: Experiment, arm: Arm) -> Experiment:
+class Placed(Protocol):
+    """An arm, or its row, by what tells whether it is of tuning or of a final comparison."""
+
+    @property
+    def tuning_trial_of(self) -> str | None:
+        """Of a tuning trial: the arm that is tuned."""
+
+    @property
+    def final_of(self) -> str | None:
+        """Of an arm of the final comparison: its name there."""
+
+
+def settings_of(experiment: Experiment, arm: Placed) -> Experiment:
     """Return the settings that an arm's trials have: those of tuning trials and of the final comparison differ."""
     if arm.tuning_trial_of is not None:
         return tuning_view(experiment)

@@ -5,11 +5,11 @@ sequence number and content, and the numbers have no gaps, so that damaged or mi
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from steeplechase.configuration.plugin_options import OPTIONS, add_recorded_options
 from steeplechase.foundation.atomic_files import disk_refusals
@@ -29,7 +29,7 @@ from steeplechase.ledger.database_file import (
 )
 from steeplechase.ledger.facts import checked_fact
 from steeplechase.ledger.paths import has_export
-from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
+from steeplechase.ledger.records import ArmRow, Decision, KnownArm, Record, TrialRow
 from steeplechase.ledger.rows import R, parsed_text, plain
 
 LEDGER_NAME = "ledger.sqlite"
@@ -47,15 +47,14 @@ MACHINE_FAULTS = {
 
 NUMBERED_TABLES = ("records", "decisions")
 """Tables whose rows have their sequence number as a field."""
-Row = TypeVar("Row", Record, Decision)
 
 
 class EmptyLedger(CorruptionError):
     """A ledger without tables: its rows are lost, or its run was killed before it wrote any."""
 
 
-class LedgerRows(Protocol):
-    """Read access to a ledger's rows, in a database or in an export."""
+class TrialRows(Protocol):
+    """Read access to a ledger's rows but those of arms."""
 
     @property
     def path(self) -> Path:
@@ -63,9 +62,6 @@ class LedgerRows(Protocol):
 
     def fact(self, name: str) -> JsonValue:
         """Return a fact, None if it was never written."""
-
-    def arms(self) -> tuple[ArmRow, ...]:
-        """Return the arms in the order of the table."""
 
     def trials(self) -> tuple[TrialRow, ...]:
         """Return the trials in the order in which they were declared."""
@@ -75,6 +71,20 @@ class LedgerRows(Protocol):
 
     def decisions(self) -> tuple[Decision, ...]:
         """Return the decisions in the order in which they were taken."""
+
+
+class SearchRows(TrialRows, Protocol):
+    """Read access to what a search goes by, in a ledger or in a driver's memory."""
+
+    def arms(self) -> Sequence[KnownArm]:
+        """Return the arms in the order of the table."""
+
+
+class LedgerRows(TrialRows, Protocol):
+    """Read access to a ledger's rows, in a database or in an export."""
+
+    def arms(self) -> tuple[ArmRow, ...]:
+        """Return the arms in the order of the table."""
 
 
 class Ledger:
@@ -159,20 +169,24 @@ class Ledger:
         """Write a record and return it with its sequence number; on return it is on disk."""
         document = _document(record)
         del document["sequence"]
-        return _with_sequence(record, self._insert("records", f"{record.trial}:{record.label}", document))
+        return replace(record, sequence=self._insert("records", f"{record.trial}:{record.label}", document))
 
     def add_decision(self, decision: Decision) -> Decision:
         """Write a decision and return it with its sequence number; on return it is on disk."""
         document = _document(decision)
         del document["sequence"]
         name = f"{decision.trial}:{decision.level}"
-        return _with_sequence(decision, self._insert("decisions", name, document))
+        return replace(decision, sequence=self._insert("decisions", name, document))
 
     def arms(self) -> tuple[ArmRow, ...]:
         """Return the arms in the order of the table; options of plugins that are not loaded are stand-ins."""
         for options in plugin_options_in(self.facts()):
             add_recorded_options(options)
         return self._parsed("arms", ArmRow)
+
+    def arms_after(self, number: int) -> tuple[ArmRow, ...]:
+        """Return the arms that were written after the first `number` ones, read as `arms` reads them."""
+        return self._parsed("arms", ArmRow, number)
 
     def trials(self) -> tuple[TrialRow, ...]:
         """Return the trials in the order in which they were declared."""
@@ -192,8 +206,8 @@ class Ledger:
         except ValueError as fault:
             raise CorruptionError(f"{self.path}: the fact {name[:80]!r}: {fault}; restore the file") from fault
 
-    def _parsed(self, table: str, kind: type[R]) -> tuple[R, ...]:
-        return tuple(self._row(table, kind, *row) for row in self._rows(table))
+    def _parsed(self, table: str, kind: type[R], after: int = 0) -> tuple[R, ...]:
+        return tuple(self._row(table, kind, *row) for row in self._rows(table, after))
 
     def _row(self, table: str, kind: type[R], place: int, name: str, text: str) -> R:
         try:
@@ -213,11 +227,11 @@ class Ledger:
             self._connection.execute(command, (sequence, name, text, _checksum(sequence, name, text)))
         return sequence
 
-    def _rows(self, table: str) -> Iterator[tuple[int, str, str]]:
+    def _rows(self, table: str, after: int = 0) -> Iterator[tuple[int, str, str]]:
         with self._translated_errors():
-            query = f"SELECT sequence, name, content, checksum FROM {table} ORDER BY sequence"
-            rows = self._connection.execute(query).fetchall()
-        for place, (sequence, name, text, checksum) in enumerate(rows, 1):
+            query = f"SELECT sequence, name, content, checksum FROM {table} WHERE sequence > ? ORDER BY sequence"
+            rows = self._connection.execute(query, (after,)).fetchall()
+        for place, (sequence, name, text, checksum) in enumerate(rows, after + 1):
             if sequence != place or _checksum(place, name, text) != checksum:
                 raise CorruptionError(f"{self.path}: {table} row {place}: the checksum does not match its content")
             yield sequence, name, text
@@ -288,10 +302,6 @@ def _document(row: ArmRow | TrialRow | Record | Decision) -> dict[str, JsonValue
     """Return a row's document without fields at their default, so that a new field does not change older rows."""
     defaults = {field.name: field.default for field in fields(row)}
     return {name: value for name, value in plain(row).items() if getattr(row, name) != defaults[name]}
-
-
-def _with_sequence(row: Row, sequence: int) -> Row:
-    return type(row)(**{**vars(row), "sequence": sequence})
 
 
 def _checksum(sequence: int, name: str, text: str) -> str:

@@ -1,9 +1,9 @@
 """Rows of the ledger: arms, trials, records of stages, and decisions at hurdles. All are immutable."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Annotated, TypeVar
+from typing import Annotated, Self, TypeVar
 
 from pydantic import AfterValidator, Field, FiniteFloat, SkipValidation
 
@@ -11,7 +11,7 @@ from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.metrics import primary_metric
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.names import Sha256
-from steeplechase.foundation.schema import Seed, Whole
+from steeplechase.foundation.schema import JsonValue, Seed, Whole
 from steeplechase.ledger.stage_results import (
     EvaluationSetResult,
     FineTuneResult,
@@ -81,7 +81,32 @@ class ArmRow(Arm):
     """Number of the last record of a trial before the arm was declared; 0 if there was none."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArmWithoutCandidate:
+    """A row of an arm as a driver keeps it: a candidate is ten times as large as all else that is known of it."""
+
+    name: str
+    changes: Mapping[str, JsonValue]
+    fingerprint: str
+    cohort: int
+    parameters: int
+    forward_flops: int
+    train_flops: int
+    tuning_trial_of: str | None
+    tuned_from: str | None
+    final_of: str | None
+
+    @classmethod
+    def of(cls, row: ArmRow) -> Self:
+        """Return the row without its candidate."""
+        return cls(**{each.name: getattr(row, each.name) for each in fields(cls)})
+
+
+KnownArm = ArmRow | ArmWithoutCandidate
+"""What a search goes by: the row of an arm in a ledger, or in a driver's memory."""
+
+
+@dataclass(frozen=True, slots=True)
 class TrialRow:
     """One candidate at one pretraining seed."""
 
@@ -93,7 +118,7 @@ class TrialRow:
     """Set if the trial repeats a candidate of an earlier cohort at another seed; else it is the arm's."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Record:
     """Result of one stage of one trial. `trial` is None for stages that all trials share."""
 
@@ -146,7 +171,7 @@ def curve_of(record: Record) -> dict[int, float]:
     return record.result.held_out if isinstance(record.result, Pretraining) else {}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Decision:
     """A hurdle's decision on a trial, written before it takes effect."""
 

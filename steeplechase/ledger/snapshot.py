@@ -12,7 +12,7 @@ from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.errors import MachineError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.amendments import Amendment, amendments, fact_of_version
-from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.database import LedgerRows, TrialRows
 from steeplechase.ledger.declared_rows import declared_rows, refuse_unknown_rungs
 from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan, winner_of
 from steeplechase.ledger.records import NOT_ENDED, ArmRow, Record, TrialStatus
@@ -199,7 +199,7 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
     )
 
 
-def shared_records(ledger: LedgerRows, of_data: bool = False) -> tuple[Record, ...]:
+def shared_records(ledger: TrialRows, of_data: bool = False) -> tuple[Record, ...]:
     """Return the latest record of every stage outside trials, either of the experiment's data or of those of arms."""
     outside = (record for record in ledger.records() if record.trial is None)
     return latest_records(

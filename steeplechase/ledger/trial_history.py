@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from steeplechase.configuration.stage_label import PRETRAIN, StageLabel
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.database import TrialRows
 from steeplechase.ledger.records import Decision, Record, Status, TrialRow, TrialStatus
 from steeplechase.ledger.selected_settings import trial_status
 
@@ -36,7 +36,7 @@ class TrialHistory:
         return tuple(record for record in self.records if record.stage == stage and record.status is Status.FINISHED)
 
 
-def histories_of(ledger: LedgerRows, labels: Sequence[str]) -> tuple[TrialHistory, ...]:
+def histories_of(ledger: TrialRows, labels: Sequence[str]) -> tuple[TrialHistory, ...]:
     """Return the history of every trial, in the order in which the trials were declared."""
     records: dict[str, list[Record]] = {}
     decisions: dict[str, list[Decision]] = {}

@@ -56,7 +56,7 @@ def test_the_model_that_generates_is_of_the_first_seed_also_if_it_ended_last(tmp
     store = ArtifactStore(paths.stages)
     with open_ledger(RunRequest(experiment, "whole", paths)) as ledger:
         journal = declare_first_cohort(experiment, store, ledger)
-        stages = journal.state.trials["baseline/1"].plan.stages
+        stages = journal.state.stages_of("baseline/1")
         vocabulary = journal.state.shared_stages["tokens"]
         kept(store, vocabulary, b"")
         shared = Record(0, None, "tokens", "tokens", vocabulary.key, Status.FINISHED, plausible("tokens"), 1.0, False)

@@ -170,7 +170,7 @@ class _ProgressAccount:
         flops: dict[str, float] = {}
         seconds: dict[str, float] = {}
         for record in own:
-            flops[record.stage] = flops.get(record.stage, 0.0) + self._weight(self.part.task_of(record))
+            flops[record.stage] = flops.get(record.stage, 0.0) + self._weight_of(record)
             seconds[record.stage] = seconds.get(record.stage, 0.0) + record.seconds
         pace = {kind: seconds[kind] / flops[kind] for kind in flops}
         if any(work.stage.kind not in pace for work in self.part.remaining) or not sum(seconds.values()):
@@ -197,7 +197,7 @@ class _ProgressAccount:
         """Return the finished and the remaining FLOPs."""
         running_weight = sum(min(1.0, progress.share) * self._weight(work) for work, progress in running)
         return (
-            sum(map(self._weight, self.part.done)) + running_weight,
+            sum(map(self._weight_of, self.part.done)) + running_weight,
             max(0.0, sum(map(self._weight, self.part.remaining)) - running_weight),
         )
 
@@ -206,6 +206,11 @@ class _ProgressAccount:
         first = min(progress.share, self._first_seen.get(work.stage.key, progress.share))
         self._first_seen[work.stage.key] = first
         return progress.share - first
+
+    def _weight_of(self, record: Record) -> float:
+        """Return the FLOPs of a finished stage; those of most are known since it was running or remained."""
+        known = self._weights.get(record.key)
+        return self._weight(self.part.task_of(record)) if known is None else known
 
     def _weight(self, work: StageTask) -> float:
         if work.stage.key not in self._weights:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class HurdleDecision:
     """Whether the trial clears the hurdle, its value, the threshold, and the trials that the threshold is from."""
 
@@ -28,7 +28,7 @@ class State(StrEnum):
     """No further decision: stopped, diverged, failed, past the last hurdle, or exempt."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TrialView:
     """One trial, as input of a hurdle. Smaller values are better."""
 

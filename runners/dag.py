@@ -271,7 +271,7 @@ def _pretraining_stages(
             declaration = PretrainStage.of_pruning(experiment, candidate, seed, step)
             pretrained = Stage(declaration, {**inputs, "previous": pretrained})
         stages[label], last_step = pretrained, step
-        probe = hurdle.probe
+        probe = hurdle.rung_probe
         if probe is not None and (name := str(StageLabel(PROBE, tokens))) in hurdle_labels(experiment):
             settings = settings_of(experiment.fine_tuning, probe.task)
             run = FineTuningRun(probe.task, probe.seed, settings, {}, None)

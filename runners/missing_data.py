@@ -103,7 +103,7 @@ def _hint_last(lines: Iterable[str]) -> list[str]:
 
 def tasks_of(experiment: Experiment) -> tuple[str, ...]:
     """Return the fine-tuning tasks, the hurdles' probe included."""
-    tasks, probe = experiment.fine_tuning.tasks, experiment.pretraining.hurdle.probe
+    tasks, probe = experiment.fine_tuning.tasks, experiment.pretraining.hurdle.rung_probe
     return tasks if probe is None or probe.task in tasks else (*tasks, probe.task)
 
 

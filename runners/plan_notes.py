@@ -77,7 +77,7 @@ def final_notes(experiment: Experiment) -> Iterator[str]:
 
 def score_notes(experiment: Experiment) -> Iterator[str]:
     """Yield that a search by score or by a probe goes by tasks above their references alone, and what else by."""
-    search, probe = experiment.search, experiment.pretraining.hurdle.probe
+    search, probe = experiment.search, experiment.pretraining.hurdle.rung_probe
     if search is not None and SCORE in search.objectives:
         instead = objectives_in_effect(search.objectives, (), experiment.pretraining.losses_compare)
         without = f"goes by {' and '.join(instead)}" if instead else "draws uniformly and has no finalists"

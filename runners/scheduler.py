@@ -97,7 +97,7 @@ def _hurdle_step(state: RunState) -> Step | None:
 
 def _probe_reference(state: RunState) -> JsonValue:
     """Return the fact PROBE_REFERENCE of a search by a probe; None once it is written, or decisions were taken."""
-    probe = state.experiment.pretraining.hurdle.probe
+    probe = state.experiment.pretraining.hurdle.rung_probe
     if probe is None or state.rows.fact(PROBE_REFERENCE) is not None or state.rows.decisions():
         return None
     primary = state.experiment.fine_tuning.primary_metric

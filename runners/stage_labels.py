@@ -21,7 +21,8 @@ def hurdle_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the labels of the stages whose values the hurdles compare: probes if declared, else pretraining."""
     hurdle = experiment.pretraining.hurdle
     return tuple(
-        str(StageLabel(PROBE if hurdle.probe else PRETRAIN, tokens)) for tokens in experiment.pretraining.rung_tokens
+        str(StageLabel(PROBE if hurdle.rung_probe else PRETRAIN, tokens))
+        for tokens in experiment.pretraining.rung_tokens
     )
 
 

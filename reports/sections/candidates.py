@@ -91,7 +91,7 @@ def _in_order(results: Results, objectives: Objectives, reached: Mapping[str, Re
 
 
 def _probed(results: Results) -> bool:
-    return results.experiment.pretraining.hurdle.probe is not None
+    return results.experiment.pretraining.hurdle.rung_probe is not None
 
 
 def _of_objectives(objectives: Objectives, arm: str) -> Row:

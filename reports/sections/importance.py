@@ -31,7 +31,7 @@ def _title(results: Results) -> str:
     objectives, final = results.once(Objectives), results.snapshot.final
     of_before = final is not None and not final.plan.ranked_by
     objective = Metric(objectives.declared[0]) if of_before else objectives.first
-    at_end = objective.name == SCORE and results.experiment.pretraining.hurdle.probe is None
+    at_end = objective.name == SCORE and results.experiment.pretraining.hurdle.rung_probe is None
     value = "score of the probe" if objective.name == SCORE and not at_end else objective.title
     where = "at the end of the budget" if at_end else "at the first hurdle"
     return f"Importance: share of the variance of the {value} {where}"

@@ -10,16 +10,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from steeplechase.configuration.hurdles import (
-    Asha,
-    Finite,
-    HurdleRule,
-    Hyperband,
-    ProgressiveMean,
-    RankChecked,
-    TopFraction,
-)
-from steeplechase.configuration.hurdles.rank_checked import SHARES
+from steeplechase.configuration.hurdles.cohorts import Asha, Hyperband, TopFraction
+from steeplechase.configuration.hurdles.progressive_mean import ProgressiveMean
+from steeplechase.configuration.hurdles.rank_checked import SHARES, RankChecked
+from steeplechase.configuration.hurdles.rungs import Finite, Hurdle
 
 Numbers = NDArray[np.float64]
 
@@ -34,7 +28,7 @@ PROGRESSIVE_COHORT = 10  # candidates between two hurdles
 class SearchSettings:
     """A hurdle, with rungs as shares of `TOKENS`, the size of a cohort, and its proposals."""
 
-    hurdle: HurdleRule
+    hurdle: Hurdle
     cohort: int = 5
     """Default: that of `design.cohort`."""
     learns: bool = False

@@ -208,8 +208,8 @@ def _mistakes(experiment: Experiment) -> Iterator[str]:
     for name in search.objectives:
         if name not in TABULATED:
             yield f"design.objectives: a table has no {name}; it has {', '.join(TABULATED)}"
-    if experiment.pretraining.hurdle.probe is not None:
-        yield "pretraining.hurdle.probe: a table has losses alone"
+    if experiment.pretraining.hurdle.rung_probe is not None:
+        yield "pretraining.hurdle.rung_probe: a table has losses alone"
     if search.warm_start:
         yield "design.warm_start: a replay starts from nothing"
     if experiment.fine_tuning.tasks or experiment.measure.declared:

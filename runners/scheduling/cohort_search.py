@@ -7,14 +7,14 @@
 import math
 from collections.abc import Iterable, Mapping
 
-from steeplechase.configuration.hurdles import HurdleRule
 from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, TrialView
+from steeplechase.configuration.hurdles.rungs import Hurdle
 
 
 class CohortSearch:
     """Trials that enter in cohorts and are compared at the rungs of a hurdle, each with those of its replicate."""
 
-    def __init__(self, hurdle: HurdleRule, replicates: Iterable[int] = (0,)) -> None:
+    def __init__(self, hurdle: Hurdle, replicates: Iterable[int] = (0,)) -> None:
         self._hurdle = hurdle
         self._ceiling = math.inf
         self._trials: dict[int, dict[str, TrialView]] = {replicate: {} for replicate in replicates}

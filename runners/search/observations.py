@@ -55,7 +55,7 @@ def observation_of(
     """
     labels = tuple(each for each in fine_tune_labels(experiment) if StageLabel.parse(each).task in scored_tasks)
     values = [_measured(labels, arm, history) for history in histories]
-    probe = experiment.pretraining.hurdle.probe
+    probe = experiment.pretraining.hurdle.rung_probe
     probed = probe is not None and (probe.task in scored_tasks or probe.task not in experiment.fine_tuning.tasks)
     last = pretrain_labels(experiment)[-1]
     trained = all(any(record.label == last for record in history.finished(PRETRAIN)) for history in histories)

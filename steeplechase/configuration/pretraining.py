@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from search_space.candidate import Candidate
-from steeplechase.configuration.hurdles import Finite, HurdleRule
 from steeplechase.configuration.hurdles.audit import Audit
+from steeplechase.configuration.hurdles.rungs import Finite, Hurdle
 from steeplechase.configuration.seeds import Seeds, first_seeds
-from steeplechase.foundation.schema import LARGEST_COUNT, Count, Schema
+from steeplechase.foundation.schema import LARGEST_COUNT, OPTION, Count, Schema
 
 
 class Pretraining(Schema):
@@ -20,7 +20,7 @@ class Pretraining(Schema):
     seeds: Seeds = Field(examples=[[1, 2, 3]])
     """Pretraining seeds; with 0 tokens, the seeds of fine-tuning. A list, a number (`3` is 1, 2, 3), a range (`1-5`),
     or `until_decided`: further seeds for arms whose comparison the first ones leave undecided."""
-    hurdle: HurdleRule = Field(default_factory=Finite)
+    hurdle: Annotated[Hurdle, OPTION] = Field(default_factory=Finite)
     """Early stopping of a search's trials at rungs; `finite` stops diverged trials only."""
     checkpoints: tuple[Count, ...] = Field(default=(), examples=[[500000]])
     """Token counts at which a stage of pretraining ends, beside the rungs: a longer budget with the same ones

@@ -4,8 +4,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from steeplechase.configuration.hurdles import HurdleRule
 from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, TrialView
+from steeplechase.configuration.hurdles.rungs import Hurdle
 
 
 @dataclass
@@ -43,9 +43,7 @@ class Runner:
         return len(self.shown) < len(self.values) and self.values[len(self.shown)] is None
 
 
-def race(
-    rule: HurdleRule, cohorts: Sequence[Sequence[Runner]], order: random.Random
-) -> dict[str, list[HurdleDecision]]:
+def race(rule: Hurdle, cohorts: Sequence[Sequence[Runner]], order: random.Random) -> dict[str, list[HurdleDecision]]:
     """Run cohort after cohort; whoever moves arrives in a random order. Fails where everybody waits for ever."""
     entered: list[Runner] = []
     marks = rule.rungs_of(3)

@@ -1,13 +1,14 @@
 """Successive halving: of a cohort, in brackets of cohorts, and without waiting for a cohort."""
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, TrialView
 from steeplechase.configuration.hurdles.rungs import Rungs
+from steeplechase.foundation.schema import JsonValue
 
 
 def best_of_cohorts(population: Population, keep: float) -> dict[str, HurdleDecision]:
@@ -73,6 +74,7 @@ class TopFraction(Rungs):
     Jamieson and Talwalkar 2016, arXiv 1502.07943.
     """
 
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({"rungs": [1, 2]}, {"rungs": [1, 2], "keep": 0.2})
     kind: Literal["top_fraction"] = "top_fraction"
     """Chooses successive halving by cohort."""
     keep: PartOfOne = 0.5

@@ -5,17 +5,22 @@ clears all hurdles so far trains to the next rung; a new hurdle is the mean over
 rung so far. Fitness is the negative value, so a value clears a hurdle if it is below the mean.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Literal
+from typing import ClassVar, Literal
 
 from steeplechase.configuration.hurdles.population import HurdleDecision, Population, TrialView
 from steeplechase.configuration.hurdles.rungs import Rungs
+from steeplechase.foundation.schema import JsonValue
 
 
 class ProgressiveMean(Rungs):
     """Hurdles at the token rungs, each the mean over candidates of earlier cohorts."""
 
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = (
+        {"rungs": [1, 2]},
+        {"rungs": [1, 2], "population": "all_so_far"},
+    )
     kind: Literal["progressive_mean"] = "progressive_mean"
     """Chooses Progressive Dynamic Hurdles."""
     population: Literal["first_cohort", "all_so_far"] = "first_cohort"

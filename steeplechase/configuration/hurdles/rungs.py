@@ -1,12 +1,13 @@
 """What hurdles share: the compared value, the token counts of rungs; and the hurdles that compare no trials."""
 
-from collections.abc import Sequence
-from typing import Literal
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from steeplechase.configuration.hurdles.population import HurdleDecision, Population
-from steeplechase.foundation.schema import Count, Schema, Seed
+from steeplechase.foundation.schema import Count, JsonValue, OpenOption, Schema, Seed
 
 
 class Probe(Schema):
@@ -18,8 +19,29 @@ class Probe(Schema):
     """Seed of these fine-tunings."""
 
 
-class Hurdle(Schema):
-    """What every hurdle says of the cohorts of a search."""
+class Hurdle(OpenOption):
+    """A rule for early stopping. Unless a hurdle says otherwise, it has no rung and fine-tunes nothing."""
+
+    package: ClassVar[str] = "steeplechase.configuration.hurdles"
+
+    @property
+    def rung_probe(self) -> Probe | None:
+        """The fine-tuning at every rung whose score is compared; None: the held-out loss is."""
+        return None
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether larger values pass: scores of a probe are larger for better trials, losses smaller."""
+        return self.rung_probe is not None
+
+    @property
+    def compared(self) -> str:
+        """What is compared, for reports: the score of a probe, or the held-out loss."""
+        return "score" if self.larger_is_better else "loss"
+
+    def rungs_of(self, tokens: int) -> tuple[int, ...]:
+        """Return the token counts of the rungs of a training of so many tokens."""
+        return ()
 
     def cohort_size(self, number: int, declared_size: int) -> int:
         """Return the size of cohort `number`, given the size in the design."""
@@ -29,54 +51,31 @@ class Hurdle(Schema):
         """Return the largest number of trials of each cohort that can finish, whatever their values, without ties."""
         return tuple(cohorts)
 
-
-class WithoutProbe(Hurdle):
-    """Hurdles that fine-tune nothing; unless they say otherwise, the held-out loss is compared, at no rung."""
-
-    @property
-    def probe(self) -> Probe | None:
-        """None: nothing is fine-tuned before the end."""
-        return None
-
-    @property
-    def larger_is_better(self) -> bool:
-        """Whether larger values pass: losses are smaller for better trials."""
-        return False
-
-    @property
-    def compared(self) -> str:
-        """What is compared, for reports: the held-out loss."""
-        return "loss"
-
-    def rungs_of(self, tokens: int) -> tuple[int, ...]:
-        """Empty: no rung before the end."""
-        return ()
+    @abstractmethod
+    def decide(self, population: Population) -> dict[str, HurdleDecision]:
+        """Return the decisions on waiting trials, a pure function; a trial without one waits on."""
 
 
 class Rungs(Hurdle):
     """Hurdles at token rungs; equal tokens and equal phases of the schedule are compared."""
 
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({"rungs": [1, 2]},)
     rungs: tuple[Count, ...] = Field(min_length=1, examples=[[500000, 1000000]])
     """Token counts at which trials are compared, strictly increasing, each below the pretraining budget."""
     probe: Probe | None = None
     """Compare the score of a short fine-tuning in place of the held-out loss."""
 
     @property
-    def larger_is_better(self) -> bool:
-        """Whether larger values pass: scores of a probe are larger for better trials, losses smaller."""
-        return self.probe is not None
-
-    @property
-    def compared(self) -> str:
-        """What is compared, for reports: the score of a probe, or the held-out loss."""
-        return "loss" if self.probe is None else "score"
+    def rung_probe(self) -> Probe | None:
+        """The declared probe."""
+        return self.probe
 
     def rungs_of(self, tokens: int) -> tuple[int, ...]:
-        """Return the token counts of the rungs of a training of so many tokens."""
+        """Return the declared rungs."""
         return self.rungs
 
 
-class Finite(WithoutProbe):
+class Finite(Hurdle):
     """Stops diverged trials only; the declared rows of a table always train to the end."""
 
     kind: Literal["finite"] = "finite"
@@ -89,11 +88,12 @@ class Finite(WithoutProbe):
         }
 
 
-class Pause(WithoutProbe):
+class Pause(Hurdle):
     """Token rungs at which trials pause until `design.policy` continues them; diverged trials stop."""
 
     kind: Literal["pause"] = "pause"
     """Chooses pauses, at which `design.policy` decides."""
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({"rungs": [1, 2]},)
     rungs: tuple[Count, ...] = Field(min_length=1, examples=[[500000, 1000000]])
     """Token counts at which trials pause, strictly increasing, each below the pretraining budget."""
 

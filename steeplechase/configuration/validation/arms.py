@@ -46,7 +46,7 @@ def by_objective_violations(experiment: Experiment) -> Iterator[Violation]:
     if search is not None and HELD_OUT_LOSS in search.objectives:
         message = "held_out_loss is compared over no objectives and vocabularies. Write objectives: [score]"
         yield Violation(("design", "objectives"), message)
-    if search is not None and experiment.pretraining.rung_tokens and experiment.pretraining.hurdle.probe is None:
+    if search is not None and experiment.pretraining.rung_tokens and experiment.pretraining.hurdle.rung_probe is None:
         message = "held-out losses of other objectives and vocabularies are not comparable at rungs"
         yield Violation(("pretraining", "hurdle"), f"{message}; name a probe: {{ task: … }}")
 

@@ -167,7 +167,7 @@ def _reference_violations(experiment: Experiment) -> Iterator[Violation]:
 
 
 def _probe_violations(experiment: Experiment) -> Iterator[Violation]:
-    probe, known = experiment.pretraining.hurdle.probe, experiment.fine_tuning.known_tasks
+    probe, known = experiment.pretraining.hurdle.rung_probe, experiment.fine_tuning.known_tasks
     if probe is not None and probe.task not in known:
         message = _unknown_task(probe.task, known)
         yield Violation(("pretraining", "hurdle", "probe", "task"), message)
@@ -217,14 +217,14 @@ def _fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
     yield from listed_twice(experiment.fine_tuning.seeds, "fine_tuning", "seeds")
     yield from (violation.under("fine_tuning") for violation in fine_tuning_violations(experiment))
     too_long = experiment.baseline.architecture.too_long(experiment.fine_tuning.sequence_length)
-    fine_tunes = bool(experiment.fine_tuning.tasks) or experiment.pretraining.hurdle.probe is not None
+    fine_tunes = bool(experiment.fine_tuning.tasks) or experiment.pretraining.hurdle.rung_probe is not None
     if fine_tunes and too_long:
         yield Violation(("fine_tuning", "sequence_length"), too_long)
 
 
 def _length_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield tasks with too short sequences, and a long-sequence phase that no task uses."""
-    tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
+    tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.rung_probe
     names = dict.fromkeys((*tuning.tasks, *((probe.task,) if probe else ())))
     tasks = [tuning.find(name) for name in names if name in tuning.known_tasks]
     for task in tasks:

@@ -82,7 +82,7 @@ def rarified_violations(experiment: Experiment) -> Iterator[Violation]:
 
 
 def _embedding_violations(experiment: Experiment, name: str, own: RareWordsTask) -> Iterator[Violation]:
-    tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
+    tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.rung_probe
     rarified = tuning.own_tasks.get(own.of)
     if isinstance(rarified, RarifiedTask) and rarified.rarer_than > own.occurrences:
         message = f"{own.occurrences} is below rarer_than of {own.of}, {rarified.rarer_than}: a word would be both"
@@ -116,7 +116,7 @@ RESERVED = frozenset({HELD_OUT_LOSS, SCORE, ATTENTION_DIAGONAL, UNTRAINED, *TASK
 
 def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the violations in settings of single tasks and in the search."""
-    tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
+    tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.rung_probe
     yield from _short_sequences(tuning)
     used = (*tuning.tasks, *([probe.task] if probe else []))
     for task, overrides in tuning.by_task.items():
@@ -178,7 +178,7 @@ def _own_task_violations(tuning: FineTuning) -> Iterator[Violation]:
 def _text_pair_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the arms that cannot write the targets of a task, and settings that cannot be met."""
     tuning = experiment.fine_tuning
-    probe = experiment.pretraining.hurdle.probe
+    probe = experiment.pretraining.hurdle.rung_probe
     candidates = {arm.name: arm.candidate for arm in experiment.accepted_arms}
     names = [name for name in (*tuning.tasks, *([probe.task] if probe else [])) if name in tuning.known_tasks]
     for task in dict.fromkeys(name for name in names if tuning.find(name).form == "text_pair"):

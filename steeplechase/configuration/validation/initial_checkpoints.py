@@ -7,7 +7,7 @@ from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.designs.components import ListDesign
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import is_frozen
-from steeplechase.configuration.hurdles import Finite
+from steeplechase.configuration.hurdles.rungs import Finite
 from steeplechase.configuration.initial_checkpoint import differing_fields, read_initial_checkpoint
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from steeplechase.configuration.stage_label import MINIMAL_PAIRS

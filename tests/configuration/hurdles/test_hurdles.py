@@ -1,49 +1,40 @@
 """Hurdles decide by the published rule, never on a value that is not finite, in any order of arrival."""
 
+import json
 import math
 import random
 from collections.abc import Mapping
 
 import pytest
 
-from steeplechase.configuration.hurdles import (
-    Asha,
-    Finite,
-    HurdleRule,
-    Hyperband,
-    ProgressiveMean,
-    RankChecked,
-    TopFraction,
-)
+from steeplechase.configuration.hurdles.cohorts import Asha, Hyperband, TopFraction
 from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, TrialView
+from steeplechase.configuration.hurdles.progressive_mean import ProgressiveMean
+from steeplechase.configuration.hurdles.rungs import Finite, Hurdle, Rungs
+from steeplechase.foundation.schema import options_of
 from tests.factories.populations import Runner, race, random_table, runners
 
 NOT_NUMBERS = (None, math.nan, math.inf, -math.inf)
-MARKED: tuple[HurdleRule, ...] = (
-    ProgressiveMean(rungs=(1, 2)),
-    ProgressiveMean(rungs=(1, 2), population="all_so_far"),
-    TopFraction(rungs=(1, 2)),
-    TopFraction(rungs=(1, 2), keep=0.2),
-    Asha(rungs=(1, 2)),
-    RankChecked(rungs=(1, 2)),
-    Hyperband(rungs=(1, 2)),
+RULES: tuple[Hurdle, ...] = tuple(
+    kind.model_validate_json(json.dumps(example)) for kind in options_of(Hurdle) for example in kind.examples
 )
-COHORTS: tuple[HurdleRule, ...] = (
+"""Every hurdle of the folder at each of its examples, whose rungs are 1 and 2."""
+MARKED = tuple(rule for rule in RULES if isinstance(rule, Rungs))
+COHORTS: tuple[Hurdle, ...] = (
     TopFraction(rungs=(1, 2)),
     TopFraction(rungs=(1, 2), keep=0.3),
     Hyperband(rungs=(1, 2)),
 )
-RULES: tuple[HurdleRule, ...] = (Finite(), *MARKED)
 
 
-def named(rule: HurdleRule) -> str:
+def named(rule: Hurdle) -> str:
     return rule.kind
 
 
 @pytest.mark.parametrize("rule", RULES, ids=named)
 @pytest.mark.parametrize("level", [0, 1])
 @pytest.mark.parametrize("value", NOT_NUMBERS)
-def test_a_value_that_is_not_finite_never_clears_a_hurdle(rule: HurdleRule, level: int, value: float | None) -> None:
+def test_a_value_that_is_not_finite_never_clears_a_hurdle(rule: Hurdle, level: int, value: float | None) -> None:
     past = (HurdleDecision(True, 4.0, 4.5),) * level
     for cohort in range(3):  # Hyperband lets later brackets past a hurdle
         others = (
@@ -84,7 +75,7 @@ def test_trials_without_a_value_are_not_part_of_the_threshold(absent: float | No
 
 
 @pytest.mark.parametrize("rule", MARKED, ids=named)
-def test_decisions_are_independent_of_the_order_of_arrival_and_no_trial_waits_for_ever(rule: HurdleRule) -> None:
+def test_decisions_are_independent_of_the_order_of_arrival_and_no_trial_waits_for_ever(rule: Hurdle) -> None:
     chance = random.Random(20261121)
     for _ in range(10):
         table, failing = random_table(chance), chance.random()
@@ -98,7 +89,7 @@ def test_decisions_are_independent_of_the_order_of_arrival_and_no_trial_waits_fo
 
 
 @pytest.mark.parametrize("rule", COHORTS, ids=named)
-def test_no_stopped_trial_is_better_than_a_continuing_one(rule: HurdleRule) -> None:
+def test_no_stopped_trial_is_better_than_a_continuing_one(rule: Hurdle) -> None:
     chance = random.Random(7)
     for _ in range(80):
         field = runners(random_table(chance))
@@ -156,7 +147,7 @@ def test_hyperbands_brackets_cycle_and_have_about_equal_cost() -> None:
 
 
 @pytest.mark.parametrize("rule", COHORTS, ids=named)
-def test_a_cohort_of_one_continues_without_a_threshold(rule: HurdleRule) -> None:
+def test_a_cohort_of_one_continues_without_a_threshold(rule: Hurdle) -> None:
     others = [(5.0, 4.0), (6.0, 3.0), (4.0, 5.0)]
     decisions = race(rule, runners([others, [(9.0, 8.0)]]), random.Random(5))["1-00"]
     assert decisions == [HurdleDecision(True, 9.0, None), HurdleDecision(True, 8.0, None)]

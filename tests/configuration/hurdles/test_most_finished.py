@@ -4,10 +4,12 @@ import random
 
 import pytest
 
-from steeplechase.configuration.hurdles import Asha, Finite, HurdleRule, Hyperband, ProgressiveMean, TopFraction
+from steeplechase.configuration.hurdles.cohorts import Asha, Hyperband, TopFraction
+from steeplechase.configuration.hurdles.progressive_mean import ProgressiveMean
+from steeplechase.configuration.hurdles.rungs import Finite, Hurdle
 from tests.factories.populations import Runner, race
 
-RULES: tuple[HurdleRule, ...] = (
+RULES: tuple[Hurdle, ...] = (
     Finite(),
     ProgressiveMean(rungs=(1, 2)),
     ProgressiveMean(rungs=(1, 2, 3), population="all_so_far"),
@@ -19,7 +21,7 @@ RULES: tuple[HurdleRule, ...] = (
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.kind)
-def test_no_search_finishes_more_and_one_that_improves_finishes_as_many(rule: HurdleRule) -> None:
+def test_no_search_finishes_more_and_one_that_improves_finishes_as_many(rule: Hurdle) -> None:
     chance, marks = random.Random(20261128), len(rule.rungs_of(3))
     for _ in range(40):
         sizes = [chance.randint(0, 4), *(chance.randint(1, 6) for _ in range(chance.randint(1, 6)))]

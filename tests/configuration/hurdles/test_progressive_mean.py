@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.work_queue import Failure, StageTask
-from steeplechase.configuration.hurdles import ProgressiveMean
+from steeplechase.configuration.hurdles.progressive_mean import ProgressiveMean
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.records import Status, TrialStatus
 from tests.factories import simulated_training as simulated

@@ -4,8 +4,9 @@ import random
 
 import pytest
 
-from steeplechase.configuration.hurdles import Asha, RankChecked
+from steeplechase.configuration.hurdles.cohorts import Asha
 from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, TrialView
+from steeplechase.configuration.hurdles.rank_checked import RankChecked
 from tests.factories.populations import race, runners
 
 RULE = RankChecked(rungs=(1, 2))

@@ -13,7 +13,10 @@ from runners.replay.replay import trainings
 from runners.replay.settings import SEARCHES, TOKENS, SearchSettings, SettingsOf
 from runners.work_queue import Failure, StageTask
 from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.hurdles import Asha, HurdleRule, Hyperband, ProgressiveMean, RankChecked, TopFraction
+from steeplechase.configuration.hurdles.cohorts import Asha, Hyperband, TopFraction
+from steeplechase.configuration.hurdles.progressive_mean import ProgressiveMean
+from steeplechase.configuration.hurdles.rank_checked import RankChecked
+from steeplechase.configuration.hurdles.rungs import Hurdle
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.records import Status
 from tests.factories import simulated_training as simulated
@@ -37,12 +40,12 @@ def curve_value(trial: str, point: int, seed: int) -> float:
     return np.inf if any(diverges) else chance_of(trial, point, seed)
 
 
-def scaled(hurdle: HurdleRule, tokens: int) -> Any:
+def scaled(hurdle: Hurdle, tokens: int) -> Any:
     """Return a hurdle whose rungs are points, as one whose rungs are tokens."""
     return hurdle.model_copy(update={"rungs": tuple(point * tokens // POINTS for point in RUNGS)})
 
 
-def reached_in_run(folder: Path, hurdle: HurdleRule, seed: int) -> tuple[dict[str, int], dict[str, int]]:
+def reached_in_run(folder: Path, hurdle: Hurdle, seed: int) -> tuple[dict[str, int], dict[str, int]]:
     """Return the tokens of each candidate in a real run, and its cohort."""
 
     def answer(work: StageTask) -> Outcome | Failure:
@@ -78,7 +81,7 @@ def reached(values: np.ndarray, settings_of: SettingsOf, budget: float = 1000.0)
 class Recorded:
     """A hurdle with cohorts of given sizes: in `run` the baseline is in the first cohort."""
 
-    def __init__(self, hurdle: HurdleRule, sizes: list[int]) -> None:
+    def __init__(self, hurdle: Hurdle, sizes: list[int]) -> None:
         self.rungs_of, self.decide = hurdle.rungs_of, hurdle.decide
         self._sizes = sizes
 
@@ -88,7 +91,7 @@ class Recorded:
 
 @pytest.mark.parametrize("hurdle", HURDLES, ids=lambda hurdle: f"{hurdle.kind} {getattr(hurdle, 'population', '')}")
 @pytest.mark.parametrize("seed", range(1, 3))
-def test_a_hurdle_stops_the_same_candidates_as_in_run(tmp_path: Path, hurdle: HurdleRule, seed: int) -> None:
+def test_a_hurdle_stops_the_same_candidates_as_in_run(tmp_path: Path, hurdle: Hurdle, seed: int) -> None:
     expected, cohorts = reached_in_run(tmp_path, hurdle, seed)
     sizes = [list(cohorts.values()).count(number) for number in range(max(cohorts.values()) + 1)]
     values = np.array([[curve_value(name, point, seed) for point in range(1, POINTS + 1)] for name in expected])

@@ -9,7 +9,7 @@ import pytest
 
 from runners.replay.recorded_decisions import reproduce
 from runners.work_queue import Failure, StageTask
-from steeplechase.configuration.hurdles import TopFraction
+from steeplechase.configuration.hurdles.cohorts import TopFraction
 from steeplechase.configuration.validation.search import policy_violations
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.ledger.artifacts import Outcome

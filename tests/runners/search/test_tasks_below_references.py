@@ -15,8 +15,10 @@ from runners.search.next_arms import in_effect
 from steeplechase.configuration.arm import changed_arm
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import final_experiment
-from steeplechase.configuration.hurdles import HurdleRule, ProgressiveMean, TopFraction
+from steeplechase.configuration.hurdles.cohorts import TopFraction
 from steeplechase.configuration.hurdles.population import State, TrialView
+from steeplechase.configuration.hurdles.progressive_mean import ProgressiveMean
+from steeplechase.configuration.hurdles.rungs import Hurdle
 from steeplechase.ledger.final_plan import FINALISTS, FinalPlan
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow
 from tests.factories import simulated_training as simulated
@@ -132,7 +134,7 @@ def test_the_winner_is_the_best_by_the_same_rule(tmp_path: Path, chance: float, 
 
 
 @pytest.mark.parametrize("rule", [TopFraction(rungs=(1,)), ProgressiveMean(rungs=(1,))], ids=lambda rule: rule.kind)
-def test_a_threshold_below_the_references_of_its_probe_stops_no_trial(rule: HurdleRule) -> None:
+def test_a_threshold_below_the_references_of_its_probe_stops_no_trial(rule: Hurdle) -> None:
     def stops(reference: float | None, scores: Mapping[str, float | None]) -> set[str]:
         search = CohortSearch(rule)
         if reference is not None:

@@ -66,4 +66,9 @@ class Picture:
         return png_bytes(self._draw, dots_per_inch)
 
     def _draw(self) -> Figure:
+        return self._drawn
+
+    @cached_property
+    def _drawn(self) -> Figure:
+        """Drawn once for all formats: a figure of many candidates takes seconds."""
         return self.figure.draw(self.data)

@@ -74,6 +74,13 @@ def draw_sample(axes: Any, position: int, ends: tuple[float, float], height: flo
     axes.plot([sum(ends) / 2], [height], marker=style["marker"], markersize=4.5, **outside)
 
 
+def add_line(axes: Any, x: Sequence[float], y: Sequence[float], **style: Any) -> None:
+    """Draw a line as `axes.plot` does, but for the limits of the axes, which it leaves as they are; much faster."""
+    from matplotlib.lines import Line2D
+
+    axes.add_artist(Line2D(x, y, **style))
+
+
 def text_inches(texts: Iterable[str], points: float) -> float:
     """Return the width in inches of the widest text in the figures' font; 0 without texts."""
     widths = [_width(text, points) for text in texts if text.strip()]

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from reports.figures.figure import ReportFigure
-from reports.figures.matplotlib_style import Figure, new_figure, spread, text_inches
+from reports.figures.matplotlib_style import Figure, add_line, new_figure, spread, text_inches
 from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
 from reports.number_format import short
 from reports.sanitise import printable
@@ -118,7 +118,8 @@ def draw(curves: Curves) -> Figure:
 
 def _draw_all(axes: Any, curves: Curves, labelled_lines: Sequence[Line], unlabelled: Sequence[Line]) -> None:
     for line in unlabelled:
-        axes.plot(line.tokens, line.mean, color=QUIET, linewidth=0.8, alpha=0.6)
+        add_line(axes, line.tokens, line.mean, color=QUIET, linewidth=0.8, alpha=0.6)
+    axes.update_datalim([point for line in unlabelled for point in zip(line.tokens, line.mean, strict=True)])
     for position, line in enumerate(labelled_lines):
         _draw_line(axes, line, position)
     _draw_stops(axes, unlabelled, [QUIET] * len(unlabelled))
@@ -151,7 +152,8 @@ def _draw_stops(axes: Any, lines: Sequence[Line], colours: Sequence[str]) -> Non
     """Draw a bar at the end of each line that a hurdle stopped."""
     for line, colour in zip(lines, colours, strict=False):
         if line.stopped_at is not None:
-            axes.plot(line.tokens[-1:], line.mean[-1:], marker="|", markersize=11, markeredgewidth=2, color=colour)
+            style = {"marker": "|", "markersize": 11, "markeredgewidth": 2, "color": colour}
+            add_line(axes, line.tokens[-1:], line.mean[-1:], **style)
 
 
 def _draw_hurdles(axes: Any, curves: Curves) -> None:

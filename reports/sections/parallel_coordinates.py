@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from reports.columns import number_text
 from reports.figures.figure import ReportFigure
-from reports.figures.matplotlib_style import Figure, new_figure
+from reports.figures.matplotlib_style import Figure, add_line, new_figure
 from reports.figures.style import COLOURS, INK, QUIET
 from reports.number_format import short
 from reports.sanitise import printable
@@ -93,13 +93,13 @@ def draw(lines: Lines) -> Figure:
     """Return an axis for each axis of the space and one for the loss, the lowest at the top."""
     count, losses = len(lines.axes) + 1, [line.loss for line in lines.lines]
     axes = new_figure(INCHES_PER_AXIS * count + 1.2, HEIGHT_INCHES).add_axes((0.06, 0.12, 0.8, 0.74))
-    span = (max(losses) - min(losses)) or 1.0
+    span, colours = (max(losses) - min(losses)) or 1.0, _colours(lines)
     for line in reversed(lines.lines):
         places = [_place(lines.levels[axis], value) for axis, value in zip(lines.axes, line.values, strict=True)]
         places.append((max(losses) - line.loss) / span)
-        style = {"color": INK, "linestyle": "--"} if line.arm == BASELINE else {"color": _colour(lines, line.tokens)}
+        style = {"color": INK, "linestyle": "--"} if line.arm == BASELINE else {"color": colours[line.tokens]}
         for position, (here, there) in enumerate(pairwise(places)):
-            axes.plot([position, position + 1], [here, there], linewidth=1.1, alpha=0.8, **style)
+            add_line(axes, [position, position + 1], [here, there], linewidth=1.1, alpha=0.8, **style)
     for position, axis in enumerate(lines.axes):
         axes.axvline(position, color=QUIET, linewidth=0.8, zorder=0)
         for level in lines.levels[axis]:
@@ -108,9 +108,8 @@ def draw(lines: Lines) -> Figure:
     axes.axvline(count - 1, color=QUIET, linewidth=0.8, zorder=0)
     for height, loss in ((1.0, min(losses)), (0.0, max(losses))):
         axes.text(count - 1 + 0.05, height, number_text(loss, LOSS_DECIMALS), fontsize=POINTS, va="center")
-    for row, rung in enumerate(lines.rungs):
-        colour, text = _colour(lines, rung), f"at {short(rung)} tokens"
-        axes.text(count - 1 + 0.05, 0.85 - 0.1 * row, text, fontsize=POINTS, color=colour)
+    for row, (rung, colour) in enumerate(colours.items()):
+        axes.text(count - 1 + 0.05, 0.85 - 0.1 * row, f"at {short(rung)} tokens", fontsize=POINTS, color=colour)
     axes.set_xticks(range(count), [*map(_heading, lines.axes), "held-out loss"], fontsize=POINTS)
     axes.set_xlim(-0.1, count - 0.4)
     axes.set_ylim(-0.08, 1.12)
@@ -128,9 +127,9 @@ def _place(levels: tuple[str, ...], value: str) -> float:
     return levels.index(value) / max(1, len(levels) - 1)
 
 
-def _colour(lines: Lines, rung: int) -> str:
-    """Return the colour of a rung; the first of all is the baseline's."""
-    return str(COLOURS[1 + lines.rungs.index(rung) % (len(COLOURS) - 1)])
+def _colours(lines: Lines) -> dict[int, str]:
+    """Return the colour of each rung, rising; the first of all colours is the baseline's."""
+    return {rung: COLOURS[1 + place % (len(COLOURS) - 1)] for place, rung in enumerate(lines.rungs)}
 
 
 FIGURE = ReportFigure(

@@ -29,7 +29,7 @@ Row = Fact | ArmRow | TrialRow | Record | Decision
 
 @dataclass
 class Rows:
-    """Rows by kind, in the order in which they were written, those of arms without candidates; a `SearchRows`."""
+    """Rows by kind, in the order in which they were written, those of arms without candidates; a `KnownRows`."""
 
     path: Path
     """Path of the ledger, for messages."""

@@ -20,11 +20,11 @@ from steeplechase.configuration.final_comparison import FINAL, final_experiment,
 from steeplechase.configuration.metrics import SCORE, objectives_in_effect
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.database import SearchRows
+from steeplechase.ledger.database import KnownRows
 from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan, winner_of
 
 
-def finalists_fact(experiment: Experiment, rows: SearchRows) -> dict[str, JsonValue] | None:
+def finalists_fact(experiment: Experiment, rows: KnownRows) -> dict[str, JsonValue] | None:
     """Return the content of the fact FINALISTS; None if there is nothing to compare, or no objective to rank by."""
     assert experiment.search is not None
     history, declared = SearchHistory(experiment, rows), experiment.search.finalists
@@ -72,7 +72,7 @@ def _at_last_rung(objective: str, seen: Observation) -> tuple[float, ...]:
     return -float(len(seen.losses)), -value if objective in MAXIMISED else value
 
 
-def final_entries(experiment: Experiment, rows: SearchRows) -> tuple[ArmEntry, ...]:
+def final_entries(experiment: Experiment, rows: KnownRows) -> tuple[ArmEntry, ...]:
     """Return the arms of the final comparison that have not entered, at its seeds; the baseline is one of them."""
     plan = FinalPlan.of(rows.fact(FINALISTS))
     assert plan is not None
@@ -82,7 +82,7 @@ def final_entries(experiment: Experiment, rows: SearchRows) -> tuple[ArmEntry, .
     return tuple(ArmEntry(arm, plan.seeds) for arm in named if arm.name not in entered)
 
 
-def winner_fact(experiment: Experiment, rows: SearchRows) -> list[JsonValue]:
+def winner_fact(experiment: Experiment, rows: KnownRows) -> list[JsonValue]:
     """Return the finalist that is best by the first objective, for the fact WINNER; none if none has finished.
 
     As in the report, no task below a reference is in the score; of no task it is no objective, as in the search.

@@ -10,7 +10,7 @@ from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.metrics import SCORE, objectives_in_effect
 from steeplechase.configuration.seeds import first_seeds
-from steeplechase.ledger.database import SearchRows
+from steeplechase.ledger.database import KnownRows
 from steeplechase.ledger.records import KnownArm, TrialRow
 from steeplechase.ledger.trial_history import TrialHistory, histories_of
 
@@ -18,7 +18,7 @@ from steeplechase.ledger.trial_history import TrialHistory, histories_of
 class SearchHistory:
     """History of a search after the rows so far."""
 
-    def __init__(self, experiment: Experiment, ledger: SearchRows) -> None:
+    def __init__(self, experiment: Experiment, ledger: KnownRows) -> None:
         assert experiment.search is not None
         self._experiment, self._ledger, self._declared = experiment, ledger, experiment.search.objectives
         self.arms = tuple(arm for arm in ledger.arms() if arm.final_of is None)

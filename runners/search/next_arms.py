@@ -13,7 +13,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import settings_of
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.database import SearchRows
+from steeplechase.ledger.database import KnownRows
 from steeplechase.ledger.records import ArmRow
 
 
@@ -27,7 +27,7 @@ class ArmEntry:
     """Whether a search repeats it in a later cohort."""
 
 
-def listed_entries(experiment: Experiment, rows: SearchRows) -> tuple[ArmEntry, ...]:
+def listed_entries(experiment: Experiment, rows: KnownRows) -> tuple[ArmEntry, ...]:
     """Return the arms of the file with the seeds that are not in the ledger: all at first, later what was added."""
     known = {row.name for row in rows.trials()}
     seeds = first_seeds(experiment.pretraining.seeds)
@@ -50,7 +50,7 @@ def arm_row(experiment: Experiment, arm: Arm, position: int, cohort: int, after_
     )
 
 
-def count_of_proposals(experiment: Experiment, cohort: int, rows: SearchRows) -> int:
+def count_of_proposals(experiment: Experiment, cohort: int, rows: KnownRows) -> int:
     """Return the number of candidates to propose for a cohort, besides the arms of the file."""
     assert experiment.search is not None
     size = experiment.pretraining.hurdle.cohort_size(cohort, experiment.search.cohort)
@@ -60,7 +60,7 @@ def count_of_proposals(experiment: Experiment, cohort: int, rows: SearchRows) ->
 
 
 def proposed_entries(
-    experiment: Experiment, cohort: int, count: int, rows: SearchRows, known: KnownCandidates | None = None
+    experiment: Experiment, cohort: int, count: int, rows: KnownRows, known: KnownCandidates | None = None
 ) -> tuple[ArmEntry, ...]:
     """Return up to `count` candidates for a cohort, none if the space is exhausted; deterministic in the rows.
 
@@ -124,7 +124,7 @@ def _baseline_repeats(
         yield ArmEntry(next(arm for arm in experiment.arms if arm.name == BASELINE), missing, repeats=True)
 
 
-def importance_of_axes(experiment: Experiment, rows: SearchRows) -> dict[str, JsonValue]:
+def importance_of_axes(experiment: Experiment, rows: KnownRows) -> dict[str, JsonValue]:
     """Return each axis's share of the variance of the first objective, as `importance` has it; empty if unknown."""
     design, history = experiment.search, SearchHistory(experiment, rows)
     assert design is not None

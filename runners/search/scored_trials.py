@@ -10,7 +10,7 @@ from runners.search.tuning_phase import families
 from runners.stage_labels import all_labels
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.next_seeds import next_seeds
-from steeplechase.ledger.database import SearchRows
+from steeplechase.ledger.database import KnownRows
 from steeplechase.ledger.metrics import results_by_arm, values_of_trial
 from steeplechase.ledger.records import TrialRow
 from steeplechase.ledger.snapshot import shared_records
@@ -19,7 +19,7 @@ from steeplechase.ledger.task_standing import standings, tasks_in_score
 from steeplechase.ledger.trial_history import TrialHistory, histories_of
 
 
-def extra_seeds(experiment: Experiment, rows: SearchRows) -> dict[str, tuple[int, ...]]:
+def extra_seeds(experiment: Experiment, rows: KnownRows) -> dict[str, tuple[int, ...]]:
     """Return the seeds to add by arm; none if the seeds are listed, every comparison is decided, or none is left."""
     seeds = experiment.pretraining.seeds
     if isinstance(seeds, tuple):
@@ -40,7 +40,7 @@ TrialValues = tuple[TrialRow, dict[str, float]]
 
 
 def scored_trials(
-    experiment: Experiment, rows: SearchRows, labels: tuple[str, ...], arms: frozenset[str]
+    experiment: Experiment, rows: KnownRows, labels: tuple[str, ...], arms: frozenset[str]
 ) -> tuple[TrialValues, ...]:
     """Return every trial of some arms with its values: means over fine-tuning seeds."""
     trials = tuple(history for history in histories_of(rows, labels) if history.trial.arm in arms)
@@ -48,7 +48,7 @@ def scored_trials(
 
 
 def scored_tasks(
-    experiment: Experiment, rows: SearchRows, labels: tuple[str, ...], trials: Sequence[TrialHistory]
+    experiment: Experiment, rows: KnownRows, labels: tuple[str, ...], trials: Sequence[TrialHistory]
 ) -> tuple[str, ...]:
     """Return the tasks that the score is the mean of: those that are not below a reference over some trials."""
     tasks, primary = experiment.fine_tuning.tasks, experiment.fine_tuning.primary_metric

@@ -15,7 +15,7 @@ from steeplechase.configuration.final_comparison import tuning_view
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.configuration.tuning import AT, Point, change_size, name_of, points_of, value_at
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.database import SearchRows
+from steeplechase.ledger.database import KnownRows
 from steeplechase.ledger.records import TrialStatus, final_loss_of
 from steeplechase.ledger.selected_settings import score_of
 from steeplechase.ledger.trial_history import TrialHistory, histories_of
@@ -24,7 +24,7 @@ from steeplechase.ledger.tuning_plan import CHOICES, TUNING, Choice, TuningPlan,
 OWN = f"{AT}own"
 
 
-def tuning_arms(experiment: Experiment, rows: SearchRows) -> tuple[Arm, ...]:
+def tuning_arms(experiment: Experiment, rows: KnownRows) -> tuple[Arm, ...]:
     """Return every arm at every point of the fact TUNING, which must exist."""
     plan = TuningPlan.of(rows.fact(TUNING))
     points = tuple(zip(plan.points, plan.names, strict=True))
@@ -35,7 +35,7 @@ def tuning_arms(experiment: Experiment, rows: SearchRows) -> tuple[Arm, ...]:
     )
 
 
-def own_arms(experiment: Experiment, rows: SearchRows) -> tuple[Arm, ...]:
+def own_arms(experiment: Experiment, rows: KnownRows) -> tuple[Arm, ...]:
     """Return the arms at their own recipes, from the fact CHOICES, without those that keep the shared recipe."""
     plan = TuningPlan.of(rows.fact(TUNING))
     arms = {arm.name: arm for arm in experiment.arms}
@@ -54,7 +54,7 @@ class Family:
     arms: frozenset[str]
 
 
-def families(rows: SearchRows) -> Iterator[Family]:
+def families(rows: KnownRows) -> Iterator[Family]:
     """Yield the arms at the shared recipe and, once recipes are selected, the arms at their own."""
     yield Family(
         BASELINE,
@@ -99,7 +99,7 @@ def _changed(
     )
 
 
-def choices(experiment: Experiment, rows: SearchRows) -> list[JsonValue] | None:
+def choices(experiment: Experiment, rows: KnownRows) -> list[JsonValue] | None:
     """Return every arm's choice for the fact CHOICES; None if a tuning trial has neither finished nor diverged.
 
     A failed trial is retried by the next run, and its result is part of the choice.

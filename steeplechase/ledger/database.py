@@ -73,7 +73,7 @@ class TrialRows(Protocol):
         """Return the decisions in the order in which they were taken."""
 
 
-class SearchRows(TrialRows, Protocol):
+class KnownRows(TrialRows, Protocol):
     """Read access to what a search goes by, in a ledger or in a driver's memory."""
 
     def arms(self) -> Sequence[KnownArm]:

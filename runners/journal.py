@@ -239,7 +239,7 @@ class Journal:
         if not arms:
             return []
         names, hides = {arm.name for arm in arms}, self._rows is not self._ledger
-        rows = self._rows.arms() if hides else self._ledger.arms_after(len(self.state.rows.arms()))
+        rows = self._rows.arms() if hides else self._ledger.arms(after=len(self.state.rows.arms()))
         return [row for row in rows if row.name in names]
 
     def _apply(self, rows: Iterable[Row]) -> None:

@@ -178,15 +178,11 @@ class Ledger:
         name = f"{decision.trial}:{decision.level}"
         return replace(decision, sequence=self._insert("decisions", name, document))
 
-    def arms(self) -> tuple[ArmRow, ...]:
-        """Return the arms in the order of the table; options of plugins that are not loaded are stand-ins."""
+    def arms(self, after: int = 0) -> tuple[ArmRow, ...]:
+        """Return the arms after the first `after` ones, in order; options of plugins not loaded are stand-ins."""
         for options in plugin_options_in(self.facts()):
             add_recorded_options(options)
-        return self._parsed("arms", ArmRow)
-
-    def arms_after(self, number: int) -> tuple[ArmRow, ...]:
-        """Return the arms that were written after the first `number` ones, read as `arms` reads them."""
-        return self._parsed("arms", ArmRow, number)
+        return self._parsed("arms", ArmRow, after)
 
     def trials(self) -> tuple[TrialRow, ...]:
         """Return the trials in the order in which they were declared."""

@@ -225,8 +225,9 @@ class Ledger:
 
     def _rows(self, table: str, after: int = 0) -> Iterator[tuple[int, str, str]]:
         with self._translated_errors():
-            query = f"SELECT sequence, name, content, checksum FROM {table} WHERE sequence > ? ORDER BY sequence"
-            rows = self._connection.execute(query, (after,)).fetchall()
+            newer = f" WHERE sequence > {after:d}" if after else ""  # a damaged number below 1 is no row to leave out
+            query = f"SELECT sequence, name, content, checksum FROM {table}{newer} ORDER BY sequence"
+            rows = self._connection.execute(query).fetchall()
         for place, (sequence, name, text, checksum) in enumerate(rows, after + 1):
             if sequence != place or _checksum(place, name, text) != checksum:
                 raise CorruptionError(f"{self.path}: {table} row {place}: the checksum does not match its content")

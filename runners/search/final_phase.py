@@ -20,8 +20,8 @@ from steeplechase.configuration.final_comparison import FINAL, final_experiment,
 from steeplechase.configuration.metrics import SCORE, objectives_in_effect
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.database import KnownRows
 from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan, winner_of
+from steeplechase.ledger.trial_history import KnownRows
 
 
 def finalists_fact(experiment: Experiment, rows: KnownRows) -> dict[str, JsonValue] | None:

@@ -10,9 +10,8 @@ from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.metrics import SCORE, objectives_in_effect
 from steeplechase.configuration.seeds import first_seeds
-from steeplechase.ledger.database import KnownRows
 from steeplechase.ledger.records import KnownArm, TrialRow
-from steeplechase.ledger.trial_history import TrialHistory, histories_of
+from steeplechase.ledger.trial_history import KnownRows, TrialHistory, histories_of
 
 
 class SearchHistory:

@@ -13,8 +13,8 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import settings_of
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.database import KnownRows
 from steeplechase.ledger.records import ArmRow
+from steeplechase.ledger.trial_history import KnownRows
 
 
 @dataclass(frozen=True)

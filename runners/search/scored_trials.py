@@ -10,13 +10,12 @@ from runners.search.tuning_phase import families
 from runners.stage_labels import all_labels
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.next_seeds import next_seeds
-from steeplechase.ledger.database import KnownRows
 from steeplechase.ledger.metrics import results_by_arm, values_of_trial
 from steeplechase.ledger.records import TrialRow
 from steeplechase.ledger.snapshot import shared_records
 from steeplechase.ledger.task_references import references_of
 from steeplechase.ledger.task_standing import standings, tasks_in_score
-from steeplechase.ledger.trial_history import TrialHistory, histories_of
+from steeplechase.ledger.trial_history import KnownRows, TrialHistory, histories_of
 
 
 def extra_seeds(experiment: Experiment, rows: KnownRows) -> dict[str, tuple[int, ...]]:

@@ -5,7 +5,7 @@ sequence number and content, and the numbers have no gaps, so that damaged or mi
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from steeplechase.ledger.database_file import (
 )
 from steeplechase.ledger.facts import checked_fact
 from steeplechase.ledger.paths import has_export
-from steeplechase.ledger.records import ArmRow, Decision, KnownArm, Record, TrialRow
+from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
 from steeplechase.ledger.rows import R, parsed_text, plain
 
 LEDGER_NAME = "ledger.sqlite"
@@ -71,13 +71,6 @@ class TrialRows(Protocol):
 
     def decisions(self) -> tuple[Decision, ...]:
         """Return the decisions in the order in which they were taken."""
-
-
-class KnownRows(TrialRows, Protocol):
-    """Read access to what a search goes by, in a ledger or in a driver's memory."""
-
-    def arms(self) -> Sequence[KnownArm]:
-        """Return the arms in the order of the table."""
 
 
 class LedgerRows(TrialRows, Protocol):

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from steeplechase.configuration.stage_label import PRETRAIN, StageLabel
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import TrialRows
-from steeplechase.ledger.records import Decision, Record, Status, TrialRow, TrialStatus
+from steeplechase.ledger.records import Decision, KnownArm, Record, Status, TrialRow, TrialStatus
 from steeplechase.ledger.selected_settings import trial_status
 
 PROGRESSIVE_HURDLES = "progressive_hurdles"
@@ -34,6 +35,13 @@ class TrialHistory:
     def finished(self, stage: str) -> tuple[Record, ...]:
         """Return the finished records of one kind of stage."""
         return tuple(record for record in self.records if record.stage == stage and record.status is Status.FINISHED)
+
+
+class KnownRows(TrialRows, Protocol):
+    """Read access to what a search goes by, in a ledger or in a driver's memory."""
+
+    def arms(self) -> Sequence[KnownArm]:
+        """Return the arms in the order of the table."""
 
 
 def histories_of(ledger: TrialRows, labels: Sequence[str]) -> tuple[TrialHistory, ...]:

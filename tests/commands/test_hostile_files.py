@@ -1,10 +1,13 @@
 """A file of a stranger that names code: refused by each command, with nothing run and nothing written."""
 
+import gzip
+import json
+import lzma
 from pathlib import Path
 
 import pytest
 
-from tests.factories.command_calls import Call
+from tests.factories.command_calls import ROOT, Call
 
 EXPERIMENT = """
 experiment: hostile
@@ -31,3 +34,16 @@ def test_commands_refuse_a_file_that_names_a_shell(call: Call, command: str, tmp
         "a factory is of a plugin that the file lists\n"
     )
     assert [*tmp_path.iterdir()] == [file]
+
+
+@pytest.mark.parametrize("reader", ["curves", "predictions"])
+def test_the_files_that_make_faults_spoils_are_read_as_they_are(call: Call, reader: str, tmp_path: Path) -> None:
+    """Of a file that is refused already, no command would reach what is spoilt."""
+    values = json.loads((ROOT / "tools" / "faults" / "values.json").read_text())
+    for name, lines in values["files"][reader].items():
+        content = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines).encode()
+        for ending, packed in (("", content), (".gz", gzip.compress(content)), (".xz", lzma.compress(content))):
+            (tmp_path / f"{name}{ending}").write_bytes(packed)
+    for template in values["commands"][reader][1:]:
+        answer = call(*template.replace("CASE", str(tmp_path)).split())
+        assert answer.code == 0, (template, answer.err)

@@ -49,8 +49,6 @@ Axis = Annotated[tuple[Any, ...], ListOrRange()]
 
 
 def _expanded(value: object) -> object:
-    if isinstance(value, list | tuple) and len(value) > VALUES_AT_MOST:
-        raise ValueError(f"this axis has {len(value):,} values; at most {VALUES_AT_MOST:,} are allowed")
     return values_of(value) if isinstance(value, Mapping) else value
 
 

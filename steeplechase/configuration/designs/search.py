@@ -11,7 +11,7 @@ from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.structure import Structure
 from search_space.structure.option import StackName
 from steeplechase.configuration.designs.axes import impossible_with_every_option
-from steeplechase.configuration.designs.axis_values import Axis
+from steeplechase.configuration.designs.axis_values import VALUES_AT_MOST, Axis
 from steeplechase.foundation.errors import Violation, listed_twice
 from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Seed
 
@@ -126,6 +126,9 @@ class Search(Schema):
         for path, values in self.space.items():
             if not values:
                 yield Violation(("space", path), "no values to choose from; list at least one")
+            if len(values) > VALUES_AT_MOST:
+                yield Violation(("space", path), f"{len(values):,} values; at most {VALUES_AT_MOST:,} are allowed")
+                continue
             for position, value in enumerate(values):
                 location = ("space", path, position)
                 if value in values[:position]:

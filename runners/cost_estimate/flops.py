@@ -11,7 +11,7 @@ from search_space.candidate import BACKWARD_AND_FORWARD
 from search_space.cost import MATMUL
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import update_flops
-from steeplechase.configuration.fine_tuning import SourceEncoder
+from steeplechase.configuration.fine_tuning import TaskExamples, TaskTraining
 from steeplechase.tasks.labelled.task import DownstreamTask
 
 
@@ -21,22 +21,12 @@ def stage_flops(stage: Stage) -> float:
     if isinstance(declaration, PretrainStage):
         updates = range(declaration.from_step, declaration.to_step)
         return float(declaration.candidate.flops_of_updates(updates, declaration.generator))
-    if isinstance(declaration, TaskStage):
-        examples = stage.inputs["examples"].declaration
-        assert isinstance(examples, ExamplesStage)
-        task = declaration.downstream
-        train, dev = examples_expected(task, examples.train_examples, examples.dev_examples)
-        counts = (2 * train if examples.swap_pairs else train, dev)
-        if not isinstance(declaration, FineTuneStage):
-            return task_flops(task, encoder_of(declaration), examples.sequence_length, 0, counts)
-        encoder, new = declaration.architecture, declaration.generation.source_encoder
-        return task_flops(task, encoder, examples.sequence_length, declaration.epochs, counts, new)
-    return declaration.own_flops
-
-
-def examples_expected(task: DownstreamTask, train_examples: int | None, dev_examples: int | None) -> tuple[int, int]:
-    """Return the numbers of train and dev examples of a task, from its official counts."""
-    return task.expected("train", train_examples), task.expected("dev", dev_examples)
+    if not isinstance(declaration, TaskStage):
+        return declaration.own_flops
+    examples = stage.inputs["examples"].declaration
+    assert isinstance(examples, ExamplesStage)
+    training = declaration if isinstance(declaration, FineTuneStage) else None
+    return task_flops(declaration.downstream, encoder_of(declaration), examples, training)
 
 
 def encoder_of(declaration: TaskStage) -> Architecture:
@@ -47,21 +37,27 @@ def encoder_of(declaration: TaskStage) -> Architecture:
     return declaration.architecture
 
 
+def expected_training(task: DownstreamTask, examples: TaskExamples | ExamplesStage) -> int:
+    """Return the number of examples of an epoch, from a task's official counts."""
+    train = task.expected("train", examples.train_examples)
+    return 2 * train if examples.swap_pairs and task.unordered else train
+
+
 def task_flops(
     task: DownstreamTask,
     architecture: Architecture,
-    length: int,
-    epochs: int,
-    counts: tuple[int, int],
-    new: SourceEncoder | None = None,
+    examples: TaskExamples | ExamplesStage,
+    training: TaskTraining | None,
 ) -> float:
-    """Return the FLOPs of evaluating an encoder on a task with these numbers of train and dev examples.
+    """Return the FLOPs of evaluating an encoder on a task; `training` is None where the encoder is frozen.
 
     Fine-tuning, plus one pass over the dev set; of a linear probe one pass over both; of minimal pairs one pass for
     each token of both sentences. A multiple choice has as many passes per example as endings. What reads a frozen
-    encoder is not counted. `new` is the new source encoder of a task whose targets are texts.
+    encoder is not counted.
     """
-    train, dev = counts
+    train, dev = expected_training(task, examples), task.expected("dev", examples.dev_examples)
+    length, epochs = examples.sequence_length, 0 if training is None else training.epochs
+    new = None if training is None else training.generation.source_encoder
     if new is not None and task.form == "text_pair" and isinstance(architecture, EncoderDecoderArchitecture):
         source = new.architecture(architecture, new.vocabulary_size or architecture.vocabulary_size)
         first, second = (update_flops(architecture, source, length, first_stage=stage) for stage in (True, False))

@@ -7,13 +7,13 @@ kernels, which is what bounds small models. Kernels are counted on the emulated 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from runners.cost_estimate.flops import examples_expected, task_flops
+from runners.cost_estimate.flops import expected_training, task_flops
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.cards import CARDS, Card, card_named
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
-from steeplechase.configuration.validation.memory import least_memory
+from steeplechase.configuration.validation.warnings import least_memory
 from steeplechase.foundation.devices import Precision, card
 
 UTILISATION = 0.3
@@ -92,10 +92,8 @@ def _fine_tunings(experiment: Experiment, architecture: Architecture) -> Iterato
         settings, key = run.settings, (run.task, run.settings.epochs, run.settings.batch_examples)
         if key not in found:  # of other seeds and rates
             task = experiment.fine_tuning.find(run.task)
-            train, dev = examples_expected(task, settings.train_examples, settings.dev_examples)
-            new, length = settings.generation.source_encoder, settings.sequence_length
-            flops = task_flops(task, architecture, length, settings.epochs, (train, dev), new)
-            found[key] = (flops, settings.epochs * train / settings.batch_examples * _launches(architecture))
+            batches = settings.epochs * expected_training(task, settings) / settings.batch_examples
+            found[key] = (task_flops(task, architecture, settings, settings), batches * _launches(architecture))
         yield found[key]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from runners.cost_estimate.flops import examples_expected, task_flops
+from runners.cost_estimate.flops import task_flops
 from runners.stage_labels import pretrain_labels
 from search_space.candidate import Candidate
 from search_space.module_architecture import ModuleArchitecture
@@ -145,12 +145,7 @@ def _operations(record: Record, candidate: Candidate, declared: _Declared) -> fl
         if settings is None:
             return 0.0
         task, tuning = settings
-        downstream = tuning.find(task)
-        train, dev = examples_expected(downstream, tuning.train_examples, tuning.dev_examples)
-        counts = (2 * train if tuning.swap_pairs and downstream.unordered else train, dev)
-        new = tuning.generation.source_encoder
-        length, epochs = tuning.sequence_length, tuning.epochs
-        return task_flops(downstream, candidate.architecture, length, epochs, counts, new)
+        return task_flops(tuning.find(task), candidate.architecture, tuning, tuning)
     if record.label not in declared.pretrain_labels:
         return 0.0
     experiment = declared.experiment

@@ -117,7 +117,7 @@ def choices(experiment: Experiment, rows: KnownRows) -> list[JsonValue] | None:
             values.append(mean_over_seeds([_value(view, plan.metric, trial) for trial in trials]))
         point = chosen(values, sizes, tune.larger_is_better)
         own = f"{arm.name}{OWN}" if point else arm.name
-        documents.append(Choice(arm.name, point, tuple(values), own).as_json)
+        documents.append(Choice(arm=arm.name, point=point, values=tuple(values), own=own).model_dump(mode="json"))
     return documents
 
 

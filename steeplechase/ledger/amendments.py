@@ -4,10 +4,8 @@ The ledger's sequence numbers order amendments and records, independent of the c
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.configuration.claims import parse_claim
@@ -15,7 +13,8 @@ from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 from steeplechase.configuration.plugin_options import OPTIONS
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.database import Ledger, LedgerRows
+from steeplechase.ledger.database import Ledger, LedgerRows, numbered_facts
+from steeplechase.ledger.facts import Amendment
 from steeplechase.tasks.data_folder import with_paths_as_in
 
 if TYPE_CHECKING:
@@ -32,42 +31,9 @@ OF_A_VERSION = ("scale", "importance", "parents", OPTIONS)
 """Facts of one version: its scale, what the end of a search knows, what it keeps of its plugins."""
 
 
-@dataclass(frozen=True)
-class Amendment:
-    """One amendment; `document` and `identity` are valid from then on."""
-
-    after_record: int
-    """Number of the last record of a trial before it; 0 if there was none."""
-    moment: str
-    """UTC time, for display only."""
-    changed: tuple[str, ...]
-    """Changed parts: `arms`, other sections that decide what is run, and names in `VERDICT_SECTIONS`."""
-    document: Mapping[str, JsonValue]
-    identity: JsonValue
-    impossible: JsonValue
-    """The impossible points that were left out."""
-    declared: Mapping[str, Any] | None = None
-    """Arms, seeds and stages from then on, for `ledger/declared_rows.py`; None where every row is declared."""
-
-
 def amendments(ledger: LedgerRows) -> tuple[Amendment, ...]:
     """Return the amendments, the earliest first."""
-    return tuple(_read(ledger))
-
-
-def _read(ledger: LedgerRows) -> Iterator[Amendment]:
-    for number in count(1):
-        fact = ledger.fact(FACT.format(number))
-        if not isinstance(fact, dict):
-            return
-        document, changed, after = fact["document"], fact["changed"], fact["after_record"]
-        declared = fact.get("declared")
-        assert isinstance(document, dict)
-        assert isinstance(changed, list)
-        assert isinstance(after, int)
-        assert declared is None or isinstance(declared, dict)
-        names = tuple(map(str, changed))
-        yield Amendment(after, str(fact["moment"]), names, document, fact["identity"], fact["impossible"], declared)
+    return tuple(Amendment.model_validate(fact) for _, fact in numbered_facts(ledger, FACT))
 
 
 def documents_of(ledger: LedgerRows) -> tuple[JsonValue, ...]:

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
+from itertools import count
 from pathlib import Path
 from typing import Protocol
 
@@ -160,16 +161,16 @@ class Ledger:
 
     def add_record(self, record: Record) -> Record:
         """Write a record and return it with its sequence number; on return it is on disk."""
-        document = _document(record)
-        del document["sequence"]
-        return replace(record, sequence=self._insert("records", f"{record.trial}:{record.label}", document))
+        return self._add("records", f"{record.trial}:{record.label}", record)
 
     def add_decision(self, decision: Decision) -> Decision:
         """Write a decision and return it with its sequence number; on return it is on disk."""
-        document = _document(decision)
+        return self._add("decisions", f"{decision.trial}:{decision.level}", decision)
+
+    def _add(self, table: str, name: str, row: Row) -> Row:
+        document = _document(row)
         del document["sequence"]
-        name = f"{decision.trial}:{decision.level}"
-        return replace(decision, sequence=self._insert("decisions", name, document))
+        return replace(row, sequence=self._insert(table, name, document))
 
     def arms(self, after: int = 0) -> tuple[ArmRow, ...]:
         """Return the arms after the first `after` ones, in order; options of plugins not loaded are stand-ins."""
@@ -270,6 +271,15 @@ class Ledger:
             if code in MACHINE_FAULTS:
                 raise MachineError(f"{self.path}: {error}") from error
             raise CorruptionError(f"{self.path}: {error}; restore the file or move it away") from error
+
+
+def numbered_facts(rows: LedgerRows, pattern: str) -> Iterator[tuple[int, dict[str, JsonValue]]]:
+    """Yield the facts of a pattern with their numbers, from 1 to the last without a gap."""
+    for number in count(1):
+        fact = rows.fact(pattern.format(number))
+        if not isinstance(fact, dict):
+            return
+        yield number, fact
 
 
 def plugin_options_in(facts: Mapping[str, JsonValue]) -> tuple[JsonValue, ...]:

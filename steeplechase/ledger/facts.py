@@ -1,10 +1,11 @@
 """The types of a ledger's facts, checked where a database or an export is read; a fact of no known name is free."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from steeplechase.foundation.canonical import parsed_json
 from steeplechase.foundation.names import Sha256
@@ -12,7 +13,7 @@ from steeplechase.foundation.schema import Count, JsonValue, Schema, Seed, Whole
 from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan
 from steeplechase.ledger.records import Label
 from steeplechase.ledger.task_references import PROBE_REFERENCE, REFERENCES, AddedReferences, ProbeReference
-from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan
+from steeplechase.ledger.tuning_plan import CHOICES, TUNING, Choice, TuningPlan
 
 Seconds = Annotated[FiniteFloat, Field(ge=0)]
 Object = dict[str, JsonValue]
@@ -20,6 +21,11 @@ NUMBER = re.compile(r" [1-9][0-9]*")
 
 
 Labels = list[Label]
+
+
+def _checked_by(kind: Any) -> Callable[[JsonValue], object]:
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    return lambda content: adapter.validate_json(json.dumps(content), strict=True)
 
 
 class _Fact(Schema, extra="ignore"):
@@ -42,10 +48,15 @@ class _Stop(_Fact):
     unfinished_seconds: Seconds | None = None
 
 
-class _Source(_Fact):
+class ReusedSource(_Fact):
+    """Results that trials of a ledger were taken from."""
+
     name: str
+    """Name of the folder that was given."""
     sha256: Sha256
+    """Of the checksum file of its rows."""
     machines: list[Object]
+    """The machines that computed them, as sessions record them."""
 
 
 class _Identity(_Fact):
@@ -70,21 +81,27 @@ class _Declared(_Fact):
     shared: dict[str, Sha256]
 
 
-class _Amendment(_Fact):
+def _in_the_form_of(kind: Any) -> AfterValidator:
+    """Return a validator that leaves a value as it is, and refuses one of another form."""
+    check = _checked_by(kind)
+    return AfterValidator(lambda content: (check(content), content)[1])
+
+
+class Amendment(_Fact):
+    """A later version of an experiment; `document` and `identity` are valid from then on."""
+
     after_record: Whole
+    """Number of the last record of a trial before it; 0 if there was none."""
     moment: str
-    changed: list[str]
+    """UTC time, for display only."""
+    changed: tuple[str, ...] = Field(strict=False)
+    """Changed parts: `arms`, other sections that decide what is run, and names in `VERDICT_SECTIONS`."""
     document: Object
-    identity: _Identity
+    identity: Annotated[Object, _in_the_form_of(_Identity)]
     impossible: list[list[str]]
-    declared: _Declared | None = None
-
-
-class _Choice(_Fact):
-    arm: str
-    point: Whole
-    values: list[float | None]
-    own: str
+    """The impossible points that were left out."""
+    declared: Annotated[Object, _in_the_form_of(_Declared)] | None = None
+    """Arms, seeds and stages from then on, for `ledger/declared_rows.py`; None where every row is declared."""
 
 
 class _Observation(_Fact):
@@ -99,21 +116,10 @@ class _Search(_Fact):
     optimised: list[str] = Field(default_factory=list)
 
 
-def _checked_by(kind: Any) -> Callable[[JsonValue], object]:
-    adapter: TypeAdapter[Any] = TypeAdapter(kind)
-    return lambda content: adapter.validate_python(content, strict=True)
-
-
 def _reported_half(content: JsonValue) -> None:
     """Raise ValueError unless the bits, in hexadecimal digits, are as many as the count before them."""
     _, digits = TypeAdapter(tuple[Count, str]).validate_python(content, strict=False)
     bytes.fromhex(digits)
-
-
-def _choices(content: JsonValue) -> None:
-    for choice in TypeAdapter(list[_Choice]).validate_python(content, strict=True):
-        if choice.point >= len(choice.values):
-            raise ValueError(f"{choice.arm}: has no point {choice.point}")
 
 
 _FACTS: Mapping[str, Callable[[JsonValue], object]] = {
@@ -127,16 +133,16 @@ _FACTS: Mapping[str, Callable[[JsonValue], object]] = {
     "impossible": _checked_by(list[list[str]]),
     "importance": _checked_by(dict[str, FiniteFloat]),
     "parents": _checked_by(dict[str, str]),
-    "amendment": _checked_by(_Amendment),
+    "amendment": _checked_by(Amendment),
     "session": _checked_by(_Session),
     "session duration": _checked_by(_Duration),
     "session stopped": _checked_by(_Stop),
-    "reused": _checked_by(_Source),
+    "reused": _checked_by(ReusedSource),
     "reported half": _reported_half,
     "audit": _checked_by(list[str]),
     "warm_start": _checked_by(list[_Search]),
     TUNING: TuningPlan.of,
-    CHOICES: _choices,
+    CHOICES: _checked_by(list[Choice]),
     FINALISTS: FinalPlan.of,
     PROBE_REFERENCE: ProbeReference.of_fact,
     WINNER: _checked_by(list[str]),

@@ -8,10 +8,9 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import count
 
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.database import Ledger, LedgerRows
+from steeplechase.ledger.database import Ledger, LedgerRows, numbered_facts
 
 STARTED, DURATION, STOPPED = "session {}", "session {} duration", "session {} stopped"
 
@@ -93,10 +92,7 @@ class Stopwatch:
 
 
 def _read(ledger: LedgerRows) -> Iterator[Session]:
-    for number in count(1):
-        start = ledger.fact(STARTED.format(number))
-        if not isinstance(start, dict):
-            return
+    for number, start in numbered_facts(ledger, STARTED):
         machine, duration = start["machine"], ledger.fact(DURATION.format(number))
         assert isinstance(machine, dict)
         seconds = duration["seconds"] if isinstance(duration, dict) else None

@@ -5,43 +5,34 @@ selected, nor is a point with a diverged seed. Ties go to the shared recipe, the
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from statistics import fmean
-from typing import ClassVar
+from typing import ClassVar, Self
+
+from pydantic import Field, model_validator
 
 from steeplechase.foundation.recorded import Recorded
-from steeplechase.foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue, Schema, Whole
 
 Size = tuple[int, float]
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Schema, extra="ignore"):
     """The selected point of an arm, written to the ledger before it takes effect."""
 
     arm: str
-    point: int
+    point: Whole
     """Number of the selected point; 0 is the shared recipe."""
-    values: tuple[float | None, ...]
+    values: tuple[float | None, ...] = Field(strict=False)
     """By point: the mean over tuning's seeds, None if a seed has no finite value."""
     own: str
     """Name of the arm at its selected recipe; the arm's own name if that is the shared recipe."""
 
-    @property
-    def as_json(self) -> JsonValue:
-        """The choice in the ledger's form."""
-        return {"arm": self.arm, "point": self.point, "values": [*self.values], "own": self.own}
-
-    @classmethod
-    def of(cls, document: JsonValue) -> "Choice":
-        """Return a choice from the ledger's form."""
-        assert isinstance(document, dict)
-        point, values = document["point"], document["values"]
-        assert isinstance(point, int)
-        assert isinstance(values, list)
-        numbers = tuple(float(value) if isinstance(value, int | float) else None for value in values)
-        return cls(str(document["arm"]), point, numbers, str(document["own"]))
+    @model_validator(mode="after")
+    def _of_a_point(self) -> Self:
+        if self.point >= len(self.values):
+            raise ValueError(f"{self.arm}: has no point {self.point}")
+        return self
 
 
 def mean_over_seeds(values: Sequence[float | None]) -> float | None:
@@ -95,4 +86,4 @@ class TuningPlan(Recorded):
 
 def choices_of(fact: JsonValue) -> tuple[Choice, ...]:
     """Return the selected points by arm; empty before the selection."""
-    return tuple(map(Choice.of, fact)) if isinstance(fact, list) else ()
+    return tuple(map(Choice.model_validate, fact)) if isinstance(fact, list) else ()

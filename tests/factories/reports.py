@@ -295,6 +295,7 @@ def _tuning() -> Tuning:
     )
     chosen = {"baseline": 1, "narrow": 0, "dynamic": 1}
     choices = tuple(
-        Choice(name, point, TUNED_VALUES[name], f"{name}@own" if point else name) for name, point in chosen.items()
+        Choice(arm=name, point=point, values=TUNED_VALUES[name], own=f"{name}@own" if point else name)
+        for name, point in chosen.items()
     )
     return Tuning(tried, rows, tuple(trial.history() for trial in trials), choices)

@@ -1,5 +1,6 @@
 """Arms, claims and what decides verdicts, added or changed after results: the report says after how many."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -44,11 +45,19 @@ def numbered(view: Snapshot) -> Snapshot:
     return replace(view, histories=tuple(histories))
 
 
+MOMENT = "2026-01-02T03:04:05+00:00"
+
+
+def amendment(after: int, changed: tuple[str, ...], document: Mapping[str, Any]) -> Amendment:
+    given: dict[str, Any] = {"document": dict(document), "identity": {"experiment": "late"}, "impossible": []}
+    return Amendment(after_record=after, moment=MOMENT, changed=changed, **given)
+
+
 def test_an_arm_and_a_claim_added_after_results_have_the_number_of_results() -> None:
     view = numbered(late_view(cached=False))
     arms = tuple(replace(arm, after_record=7 if arm.name == "late" else 0) for arm in view.arms)
     before = {**view.document, "claims": []}
-    added = Amendment(7, "2026-01-02T03:04:05+00:00", ("arms", "claims"), view.document, None, None)
+    added = amendment(7, ("arms", "claims"), view.document)
     (found,) = rows(replace(view, arms=arms, amendments=(added,), first_document=before))
     when = "after at least 3 results (record 7, 2026-01-02T03:04:05+00:00)"
     assert found["afterwards"] == f"the claim {when}; late {when}"
@@ -58,7 +67,7 @@ def test_an_arm_and_a_claim_added_after_results_have_the_number_of_results() -> 
 
 def test_what_was_added_before_any_result_is_not_late() -> None:
     view = numbered(late_view(cached=False))
-    added = Amendment(0, "2026-01-02T03:04:05+00:00", ("claims",), view.document, None, None)
+    added = amendment(0, ("claims",), view.document)
     (found,) = rows(replace(view, amendments=(added,), first_document={**view.document, "claims": []}))
     assert found["afterwards"] is None
 
@@ -77,9 +86,11 @@ def test_a_part_that_decides_verdicts_changed_after_results_is_reported(name: st
     view = numbered(late_view(cached=False))
     before = {**view.document, "paper": {**PAPER, "metrics": []}}
     after = before | changed
-    added = Amendment(10, "then", tuple(changed), after, None, None)
+    added = amendment(10, tuple(changed), after)
     report = build(replace(view, document=after, amendments=(added,), first_document=before))
-    assert dict(report.footer)["Added after results"] == f"{name} changed after at least 6 results (record 10, then)"
+    assert (
+        dict(report.footer)["Added after results"] == f"{name} changed after at least 6 results (record 10, {MOMENT})"
+    )
     assert f"The verdicts are exploratory, since {name} changed after results" in report.finding
     assert report.summary is not None
     assert "he verdicts are exploratory" in " ".join(report.summary.finding)

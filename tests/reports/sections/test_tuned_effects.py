@@ -12,7 +12,6 @@ from steeplechase.analysis.two_way_variance import two_way_estimate
 from steeplechase.ledger.example_tables import ExampleTable, Replicate
 from steeplechase.ledger.records import final_loss_of
 from steeplechase.ledger.snapshot import Snapshot, Tuning
-from steeplechase.ledger.tuning_plan import Choice
 from tests.factories.reports import TUNED_RATES, primary, rows_of, tuned
 
 
@@ -123,7 +122,10 @@ def test_a_selection_at_the_edge_has_a_warning_and_one_inside_has_none() -> None
 
 def test_zero_is_not_an_edge_of_the_tried_range() -> None:
     tuning = tuning_of(tuned())
-    lost = tuple(Choice(choice.arm, 0, (None,) * len(choice.values), choice.arm) for choice in tuning.choices)
+    lost = tuple(
+        choice.model_copy(update={"point": 0, "values": (None,) * len(choice.values), "own": choice.arm})
+        for choice in tuning.choices
+    )
     report = build(replace(tuned(), tuning=replace(tuning, choices=lost)), primary=primary)
     assert not any(note.startswith("Warning") for note in report.notes)
     assert any("narrow diverged at every point" in note for note in report.notes)

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
 from itertools import count
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from steeplechase.configuration.plugin_options import OPTIONS, add_recorded_options
 from steeplechase.foundation.atomic_files import disk_refusals
@@ -46,6 +46,7 @@ MACHINE_FAULTS = {
 }
 """Error codes of the machine; every other code means a damaged file."""
 
+Numbered = TypeVar("Numbered", Record, Decision)
 NUMBERED_TABLES = ("records", "decisions")
 """Tables whose rows have their sequence number as a field."""
 
@@ -167,7 +168,7 @@ class Ledger:
         """Write a decision and return it with its sequence number; on return it is on disk."""
         return self._add("decisions", f"{decision.trial}:{decision.level}", decision)
 
-    def _add(self, table: str, name: str, row: Row) -> Row:
+    def _add(self, table: str, name: str, row: Numbered) -> Numbered:
         document = _document(row)
         del document["sequence"]
         return replace(row, sequence=self._insert(table, name, document))

@@ -1,8 +1,14 @@
-"""The command line: version, completion, help that shows every choice, and what is printed in any encoding."""
+"""The command line: version, completion, help, printing in any encoding, closed pipes, and what is imported."""
 
 import io
+import os
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
+from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -11,8 +17,11 @@ from reports.report import build
 from runners.replay.settings import SEARCHES
 from search_space.cost import CONVENTIONS
 from steeplechase.commands.main import COMMANDS, imported, summary_of
+from steeplechase.commands.output import readers_may_go
 from steeplechase.commands.report import TERMINAL, print_report
-from tests.factories.command_calls import Call
+from tests.factories.command_calls import MAIN, TABLE, Call
+from tests.factories.import_check import HEAVY, NUMERICAL, imported_after
+from tests.factories.paths import EXPERIMENTS, PUBLISHED, ROOT
 from tests.factories.reports import table2
 
 
@@ -65,3 +74,81 @@ def test_a_printed_report_is_whole_whatever_the_encoding_of_standard_output(
         output.flush()
         text = printed.getvalue().decode("ascii" if form == TERMINAL else "utf-8")
         assert text == render(report, form)
+
+
+@contextmanager
+def closed_pipe() -> Iterator[TextIO]:
+    """Give a pipe to write to whose reader is gone."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    pipe = open(writer, "w", encoding="utf-8", buffering=1)  # noqa: PTH123, SIM115 — a descriptor, closed below
+    yield pipe
+    with suppress(BrokenPipeError):  # of what is left in its buffer
+        pipe.close()
+
+
+def ended(*command: str | Path) -> tuple[int, str]:
+    """Return the exit code of a process without a reader, and what it says on the error stream."""
+    with closed_pipe() as pipe:
+        done = subprocess.run(
+            [*map(str, command)], cwd=ROOT, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False
+        )
+    return done.returncode, done.stderr
+
+
+def test_a_command_whose_reader_goes_has_done_its_work() -> None:
+    assert ended(*MAIN, "schema") == (0, "")
+
+
+def test_what_follows_an_unread_output_is_done() -> None:
+    used = f"from {readers_may_go.__module__} import {readers_may_go.__name__} as allowed"
+    script = f"{used}\nimport sys\nwith allowed():\n    print('brief', flush=True)\nprint('later')\nsys.exit(8)"
+    assert ended(sys.executable, "-c", script) == (8, "")
+
+
+def test_a_run_whose_progress_nobody_reads_is_stopped_and_resumable(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closed_pipe() as pipe:
+        monkeypatch.setattr(sys, "stderr", pipe)
+        short = ("--set", "pretraining.tokens=2000")  # warned of in the first line
+        answer = call("run", TABLE, "--scale", "smoke", *short, "--out", tmp_path / "results")
+    assert (answer.code, answer.out) == (75, "")
+    assert not [*(tmp_path / "results" / "stages").glob("pretrain/*")]
+
+
+MODULES = {command.place[0] for command in COMMANDS.values()}
+
+
+SLOWEST = {"torch", "ray", "mlflow"}
+
+
+def test_plan_and_the_list_of_commands_import_nothing_heavy_nothing_numerical_and_no_other_command() -> None:
+    plans = [
+        ("plan", EXPERIMENTS / f"{name}.yaml", "--scale", scale, "--json")
+        for name, scale in (("table2", "smoke"), ("table2", "paper"), ("tuned", "smoke"), ("table9", "smoke"))
+    ]
+    (code, listing), *planned = imported_after(("--help",), *plans)
+    assert code == 0
+    assert listing & {*HEAVY, *NUMERICAL, *MODULES} == set()
+    assert not {name for name in listing if name.startswith(("pydantic", "search_space.", "reports."))}
+    assert len(planned) == len(plans)
+    for code, loaded in planned:
+        assert code in (0, 4)  # 4 without the data
+        assert loaded & {*HEAVY, *NUMERICAL} == set()
+        assert loaded & MODULES == {"steeplechase.commands.plan"}
+
+
+def test_commands_that_read_and_refusals_import_nothing_heavy(results: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.yaml"
+    empty.write_text("")
+    without_any = [("describe", TABLE), ("data", "--json"), ("plan", empty)]
+    without_slowest = [
+        ("run", empty),
+        ("run", TABLE, "--scale", "demo", "--out", results),
+        *(("report", folder) for folder in (results, PUBLISHED / "table9-laptop")),
+    ]
+    found = imported_after(*without_any, *without_slowest)
+    assert [code for code, _ in found] == [0, 0, 3, 3, 6, 0, 0]
+    assert not [imported & {*HEAVY} for _, imported in found[: len(without_any)] if imported & {*HEAVY}]
+    assert not found[-1][1] & SLOWEST

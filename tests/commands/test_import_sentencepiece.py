@@ -1,4 +1,4 @@
-"""An ALBERT folder with its unigram model becomes an initial checkpoint; its tokens are those of transformers."""
+"""ALBERT's unigram model and RoBERTa's byte-level BPE are imported; their tokens are those of transformers."""
 
 import json
 import struct
@@ -10,7 +10,14 @@ import pytest
 
 from steeplechase.configuration.initial_checkpoint import read_initial_checkpoint
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.tokenizer import SentencePiece, SentencePieceOption, Unigram, load_tokenizer
+from steeplechase.tasks.tokenizer import (
+    ByteBpe,
+    ByteBpeOption,
+    SentencePiece,
+    SentencePieceOption,
+    Unigram,
+    load_tokenizer,
+)
 from steeplechase.tasks.tokenizer.sentencepiece import read_model
 from tests.factories.command_calls import Call
 from tests.factories.local_models import transformers
@@ -169,3 +176,106 @@ def test_another_model_is_refused(content: bytes, message: str, tmp_path: Path) 
     (tmp_path / "spiece.model").write_bytes(content)
     with pytest.raises(DataError, match=message):
         read_model(tmp_path / "spiece.model")
+
+
+ROBERTA_NAMES = {"[PAD]": "<pad>", "[UNK]": "<unk>", "[CLS]": "<s>", "[SEP]": "</s>", "[MASK]": "<mask>"}
+
+
+ROBERTA_TEXTS = [text for text in TEXTS if not any(name in text for name in ROBERTA_NAMES.values())]
+
+
+def roberta_words() -> ByteBpe:
+    """Return a small byte-level BPE with RoBERTa's names of the special pieces."""
+    words = trained("byte_bpe")
+    assert isinstance(words, ByteBpe)
+    return ByteBpe([ROBERTA_NAMES.get(piece, piece) for piece in words.pieces], words.merges, False)
+
+
+def model_in(folder: Path, pieces: int) -> None:
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    config = transformers().RobertaConfig(
+        vocab_size=pieces, max_position_embeddings=24, pad_token_id=0, type_vocab_size=1, **sizes
+    )
+    transformers().RobertaModel(config).save_pretrained(folder)
+
+
+@pytest.fixture
+def roberta_folder(tmp_path: Path) -> Path:
+    """Return a folder as transformers writes it: tokenizer.json; vocab.json and merges.txt are in older ones."""
+    words = roberta_words()
+    made = tmp_path / "folder"
+    model_in(made, words.vocabulary_size)
+    vocabulary = {piece: number for number, piece in enumerate(words.pieces)}
+    names = zip(("pad", "unk", "cls", "sep", "mask"), ROBERTA_NAMES.values(), strict=True)
+    special: dict[str, Any] = {f"{name}_token": piece for name, piece in names}
+    theirs = transformers().RobertaTokenizer(vocab=vocabulary, merges=list(words.merges), **special)
+    theirs.save_pretrained(made)
+    return made
+
+
+def with_files(roberta_folder: Path, keep_document: bool) -> None:
+    """Add vocab.json and merges.txt to a folder."""
+    words = roberta_words()
+    for name, text in zip(words.file_names, words.file_texts, strict=True):
+        (roberta_folder / name).write_text(text, encoding="utf-8")
+    if not keep_document:
+        (roberta_folder / "tokenizer.json").unlink()
+
+
+@pytest.mark.parametrize("files", ["tokenizer.json", "vocab.json and merges.txt", "all"])
+def test_the_tokens_of_bytes_are_those_of_transformers(
+    call: Call, tmp_path: Path, roberta_folder: Path, files: str
+) -> None:
+    theirs = transformers().AutoTokenizer.from_pretrained(roberta_folder)
+    expected = [theirs(text, add_special_tokens=False)["input_ids"] for text in ROBERTA_TEXTS]
+    if files != "tokenizer.json":
+        with_files(roberta_folder, keep_document=files == "all")
+    answer = call("import", roberta_folder, tmp_path / "out")
+    assert answer.code == 0, answer.err
+    ours = load_tokenizer(tmp_path / "out")
+    assert isinstance(ours, ByteBpe)
+    assert ours.pieces[ours.mask] == "<mask>"
+    assert ours.encode(ROBERTA_TEXTS) == expected
+    start = read_initial_checkpoint(tmp_path / "out")
+    assert start.vocabulary == ByteBpeOption(path=str(tmp_path / "out")).inputs()
+    assert f"{{ kind: byte_bpe, path: {tmp_path / 'out'} }}" in start.remedy
+
+
+def spoilt(roberta_folder: Path, name: str) -> None:
+    document = json.loads((roberta_folder / "tokenizer.json").read_text())
+    match name:
+        case "space":
+            document["pre_tokenizer"]["add_prefix_space"] = True
+            document["normalizer"] = {"type": "NFC"}
+        case "special":
+            pieces = document["model"]["vocab"]
+            pieces["other"] = pieces.pop("<mask>")
+        case "merges":
+            document["model"]["merges"].append(["q", "ß"])
+        case "numbers":
+            document["model"]["vocab"]["one more"] = 10_000
+        case "other":
+            document["model"]["merges"].pop()
+            with_files(roberta_folder, keep_document=True)
+    (roberta_folder / "tokenizer.json").write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    ("name", "messages"),
+    [
+        ("space", ["pre_tokenizer.add_prefix_space: True cannot be read; allowed: False", "normalizer: {'type'"]),
+        ("special", ["tokenizer.json: model.vocab: no [MASK] (or <mask>)"]),
+        ("merges", ["model.merges: 'q ß' is of pieces that are not in the vocabulary"]),
+        ("numbers", ["model.vocab: the pieces are not numbered from 0 without gaps"]),
+        ("other", ["vocab.json and tokenizer.json have different vocabularies"]),
+    ],
+)
+def test_a_wrong_vocabulary_of_bytes_is_refused_and_nothing_is_written(
+    call: Call, tmp_path: Path, roberta_folder: Path, name: str, messages: list[str]
+) -> None:
+    spoilt(roberta_folder, name)
+    answer = call("import", roberta_folder, tmp_path / "out")
+    assert answer.code == 4
+    assert all(message in answer.err for message in messages), answer.err
+    assert len(answer.err.splitlines()) == len(messages)
+    assert not (tmp_path / "out").exists()

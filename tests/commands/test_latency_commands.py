@@ -1,13 +1,27 @@
-"""An experiment that only measures latencies by the commands: plan, run, run again, report, and every refusal."""
+"""Measurements by the commands: latencies alone, attention, and references of tasks in `pilot`."""
 
 import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from steeplechase.ledger.metrics import attention_of
+from steeplechase.ledger.reading import snapshot_at
+from steeplechase.ledger.records import TrialStatus, with_results
+from steeplechase.ledger.stage_results import (
+    ALL,
+    ExamplesResult,
+    FineTuneResult,
+    LinearProbeResult,
+    MinimalPairsResult,
+    UntrainedResult,
+    uniform_concentration,
+)
 from tests.factories.command_calls import ROOT, TABLE, Call
+from tests.factories.local_models import LEXICON, experiment, run
 
 TABLE9 = ROOT / "experiments" / "table9.yaml"
 TIMES = ("run", TABLE9, "--scale", "smoke", "--set", "measure.latency.rounds=3", "--out")
@@ -90,3 +104,100 @@ def test_there_is_no_model_to_export(call: Call, timed: Path, tmp_path: Path) ->
     answer = call("export", timed, tmp_path / "model")
     assert (answer.code, answer.out) == (3, "")
     assert "has no trained model" in answer.err
+
+
+def test_every_trained_arm_is_looked_at(tmp_path: Path) -> None:
+    measure = {"attention_diagonal": {"within": 2, "sequences": 5}}
+    found = snapshot_at(run(experiment(tmp_path, "masked_language_model", measure=measure), tmp_path / "results"))
+    looked = {history.trial.arm: attention_of(history) for history in found.histories}
+    assert {arm for arm, one in looked.items() if one is None} == {"wild"}  # which diverged
+    for history in found.histories:
+        one = looked[history.trial.arm]
+        if one is None:
+            continue
+        assert history.status is TrialStatus.FINISHED
+        assert (one.length, one.within, one.sequences) == (16, 2, 5)
+        assert all(near + far == pytest.approx(1, abs=1e-5) for _, _, near, far, _, _ in one.heads)
+        assert all(head[4] <= head[2] and head[5] <= head[3] for head in one.heads)
+        heads = 4 if history.trial.arm == "baseline" else 2
+        assert len(one.heads) == 2 * heads
+        for layer, cells in enumerate(one.maps):
+            near = sum(cells[q][k] for q in range(16) for k in range(16) if abs(q - k) <= 2) / 1600 / 16
+            mine = [head[2] for head in one.heads if head[0] == layer]
+            assert near == pytest.approx(sum(mine) / len(mine), abs=0.002)  # cells are whole hundredths
+        even = uniform_concentration(16, 2)
+        assert even is not None
+        assert one.concentration(ALL) == pytest.approx(even, rel=0.5)  # hardly trained, it hardly looks anywhere
+
+
+TASKS = ["blimp", "ner_wnut17", "pos_ewt"]
+
+
+def data(folder: Path) -> Path:
+    """Write small files in the official layouts: words of the corpus, in its order and turned round."""
+    (folder / "blimp").mkdir(parents=True)
+    pairs = [
+        {
+            "sentence_good": " ".join(LEXICON[n % 7 :]),
+            "sentence_bad": " ".join(LEXICON[n % 7 :][::-1]),
+            "linguistics_term": f"term {n % 2}",
+            "UID": "turned",
+            "pairID": str(n),
+        }
+        for n in range(12)
+    ]
+    with zipfile.ZipFile(folder / "blimp" / "BLiMP.zip", "w") as archive:
+        archive.writestr("data/turned.jsonl", "\n".join(map(json.dumps, pairs)))
+    (folder / "wnut17").mkdir()
+    (folder / "UD_English-EWT").mkdir()
+    for part, two, ten in (
+        ("train", "wnut17train.conll", "en_ewt-ud-train.conllu"),
+        ("dev", "emerging.dev.conll", "en_ewt-ud-dev.conllu"),
+    ):
+        words = LEXICON if part == "train" else LEXICON[::-1]
+        tagged = [f"{word}\t{'B-person' if word[0].isupper() else 'O'}" for word in words]
+        (folder / "wnut17" / two).write_text("\n".join([*tagged, "", *tagged]), encoding="utf-8")
+        universal = [
+            f"{n}\t{word}\t_\t{'NOUN' if n % 2 else 'VERB'}{chr(9)}{chr(9).join('_' * 6)}"
+            for n, word in enumerate(words, 1)
+        ]
+        (folder / "UD_English-EWT" / ten).write_text("\n".join(universal) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_every_arm_and_an_untrained_encoder_are_evaluated_and_printed_side_by_side(
+    tmp_path: Path, call: Call
+) -> None:
+    tuning = {"tasks": TASKS, "data": str(data(tmp_path / "data")), "sequence_length": 16, "untrained_seeds": [1, 2]}
+    wanted = experiment(tmp_path, "masked_language_model", fine_tuning=tuning)
+    found = snapshot_at(run(wanted, tmp_path / "results"))
+    kinds = {"blimp": MinimalPairsResult, "ner_wnut17": LinearProbeResult, "pos_ewt": LinearProbeResult}
+    for history in found.histories:
+        scored = {result.task: result for _, result in with_results(history.records, FineTuneResult)}
+        assert {task: type(result) for task, result in scored.items()} == (
+            {} if history.trial.arm == "wild" else kinds  # which diverged
+        )
+    untrained = [record.label for record, _ in with_results(found.shared, FineTuneResult)]
+    assert untrained == [f"untrained {task}#{seed}" for seed in (1, 2) for task in TASKS]
+    assert len(list(with_results(found.shared, UntrainedResult))) == 2
+    made = {result.task: result for _, result in with_results(found.shared, ExamplesResult)}
+    assert made["blimp"].ngram is not None
+    assert made["blimp"].train.examples == 0
+    assert made["pos_ewt"].bag_of_words == {"accuracy": 0.0}  # each word is NOUN in one file and VERB in the other
+    answer = call("pilot", tmp_path / "results")
+    assert answer.code == 0
+    for task in TASKS:
+        assert answer.out.count(f"\n{task} ") >= 4  # the arms that did not diverge
+    assert "qualifying tasks:" in answer.out
+
+
+def test_a_published_report_can_be_asked_too_and_a_timing_experiment_cannot(call: Call) -> None:
+    answer = call("pilot", "reports/published/table2-laptop")
+    assert answer.code == 0
+    assert "docs_acceptability" in answer.out
+    assert "fine_tuning.untrained_seeds" in answer.out
+    refused = call("pilot", "reports/published/table9-laptop")
+    assert (refused.code, refused.err) == (
+        4,
+        "reports/published/table9-laptop: no model is trained in it, so that it has no tasks\n",
+    )

@@ -1,17 +1,32 @@
-"""`plan` tells what there is to run, what is there already and what is to come, before anything is spent."""
+"""`plan` tells what is to run, its time, disk and tuning, and what is there already, before anything is spent."""
 
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from runners.cost_estimate.past_runs import measured_under
 from runners.dag import shared_stages, trial_stages
+from runners.opening import RunRequest, open_ledger
+from runners.plan import plan_of
+from runners.settings import Selection
+from runners.stages.stage import Stage
+from search_space.cost import MATMUL
+from steeplechase.commands.arguments import choose
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.yaml import scales
+from steeplechase.foundation.errors import CorruptionError
 from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.database import LEDGER_NAME
 from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.records import Record, Status
 from tests.factories.command_calls import ROOT, TABLE, Call
+from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.plans import kept, planned, written
+from tests.factories.stage_results import plausible
 
 
 @pytest.mark.parametrize("scale", ["smoke", "paper"])
@@ -136,3 +151,107 @@ def test_a_plan_names_the_scales_of_the_file(call: Call, tmp_path: Path) -> None
     assert f"scales of this file: {', '.join(scales(TABLE))}" in " ".join(call("plan", TABLE).out.split())
     file = written(tmp_path, "design: { kind: one_factor, vary: { heads: [2] } }")
     assert "scales of this file" not in call("plan", file).out
+
+
+def finished(trial: str, label: str, stage: Stage, seconds: float) -> Record:
+    return Record(0, trial, stage.kind, label, stage.key, Status.FINISHED, plausible(stage.kind), seconds, False)
+
+
+def test_time_and_disk_are_unknown_without_measurements(call: Call, tmp_path: Path) -> None:
+    document = planned(call, TABLE, "--scale", "smoke", "--out", tmp_path)
+    assert document["prediction"]["seconds"] is None
+    assert document["prediction"]["bytes"] is None
+    kinds = ["contamination", "corpus", "evaluation_set", "examples", "fine_tune", "pretrain", "tokens"]
+    assert document["prediction"]["never_measured"] == kinds
+    answer = " ".join(call("plan", TABLE, "--out", tmp_path).out.split())
+    assert (
+        "time, disk: no estimate yet; these stages have not run on this machine at these sizes: contamination"
+        in answer
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_ledger_that_a_killed_run_has_not_filled_does_not_prevent_another_plan(tmp_path: Path) -> None:
+    for name, begun in (("created", ()), ("opened", ("PRAGMA journal_mode=WAL",))):
+        (tmp_path / name).mkdir()
+        with closing(sqlite3.connect(tmp_path / name / LEDGER_NAME)) as ledger:
+            for command in begun:
+                ledger.execute(command)
+        (tmp_path / name / LEDGER_NAME).touch()
+    assert measured_under(tmp_path, ArtifactStore(tmp_path / "stages")) == ()
+    (tmp_path / "created" / LEDGER_NAME).write_text("damaged")
+    with pytest.raises(CorruptionError, match="created"):
+        measured_under(tmp_path, ArtifactStore(tmp_path / "stages"))
+
+
+def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path) -> None:
+    """One arm of the table is measured at a known pace and weight; the others are told from it."""
+    chosen, places = choose(TABLE, "smoke"), ResultPaths.of(tmp_path / "here")
+    experiment, store = chosen.experiment, ArtifactStore(places.stages)
+    shared = shared_stages(experiment)
+    with open_ledger(RunRequest(experiment, "smoke", places)) as ledger:
+        declare_first_cohort(experiment, store, ledger)
+        arm = ledger.arms()[0]
+        for label, stage in trial_stages(experiment, shared, experiment.baseline, 1).items():
+            seconds = arm.train_flops / 1e6 if label.startswith("pretrain") else 5.0
+            kept(store, stage, b"x" * arm.parameters)
+            ledger.add_record(finished("baseline/1", label, stage, seconds))
+    plan = plan_of(experiment, Selection(out=tmp_path / "here"), MATMUL, "smoke")
+    assert plan.prediction is not None
+    assert plan.prediction.seconds is not None
+    assert plan.prediction.bytes is not None
+    assert set(plan.prediction.never_measured) == {"corpus", "tokens", "evaluation_set", "examples", "contamination"}
+    left = [arm for row in plan.arms for arm in [row] * (1 if row.arm.name == "baseline" else 2)]
+    pretraining = sum(row.train_flops for row in left) / 1e6
+    tuning = sum(3 * 5.0 * row.forward_flops for row in left) / plan.arms[0].forward_flops  # length 64 in place of 32
+    assert plan.prediction.seconds.middle == pytest.approx(pretraining + tuning, rel=0.05)
+    weight = 4 * sum(row.parameters for row in left)
+    assert plan.prediction.bytes.middle == pytest.approx(weight, rel=0.05)
+    assert plan.prediction.measured == 4
+
+
+TUNED = ROOT / "experiments" / "tuned.yaml"
+
+
+DESIGN = "design: { kind: list, arms: { narrow: { bottleneck_ratio: 2 }, shallow: { depth: 1 } } }\n"
+
+
+LISTED = "tune: { vary: { recipe.peak_learning_rate: [1e-3, 5e-4] }, trials: 4, seeds: [7, 8], tokens: 500000 }\n"
+
+
+RANGE = "tune: { vary: { recipe.peak_learning_rate: { low: 1e-3, high: 2e-3, log: true } }, trials: 5, seeds: [7] }\n"
+
+
+@pytest.mark.parametrize(("tune", "points", "seeds"), [(LISTED, 2, 2), (RANGE, 5, 1)])
+def test_the_planned_trials_are_those_that_run(
+    call: Call, tmp_path: Path, tune: str, points: int, seeds: int
+) -> None:
+    file = written(tmp_path, DESIGN + tune)
+    chosen = choose(file, None)
+    plan = planned(call, file, "--out", tmp_path / "results")["tuning"]
+    request = RunRequest(chosen.experiment, chosen.scale, ResultPaths.of(tmp_path / "results"))
+    with open_ledger(request) as ledger:
+        declare_first_cohort(chosen.experiment, ArtifactStore(request.paths.stages), ledger)
+        arms = {arm.name: arm for arm in ledger.arms() if arm.tuning_trial_of is not None}
+        trials = [trial for trial in ledger.trials() if trial.arm in arms]
+    assert plan["trials"] == len(trials) == 3 * points * seeds
+    assert plan["points_per_arm"] == points
+    assert plan["stages"] == len(trials)  # one stage each: nothing is fine-tuned for a loss
+    assert plan["train_flops"] == sum(arms[trial.arm].train_flops for trial in trials)
+    assert plan["arms_at_own_recipe_at_most"] == 3
+    begun = planned(call, file, "--out", tmp_path / "results")["tuning"]
+    assert len(begun["points"]) == points
+    assert begun == plan
+
+
+@pytest.mark.parametrize("scale", ["smoke", "laptop"])
+def test_the_included_experiment_shows_its_points_costs_and_cells(call: Call, tmp_path: Path, scale: str) -> None:
+    document = planned(call, TUNED, "--scale", scale, "--out", tmp_path)
+    tuning: Any = document["tuning"]
+    assert tuning["points"][0] == "shared"
+    assert tuning["trials"] == 4 * len(tuning["points"]) * len(tuning["seeds"])
+    assert ["tuned metric" in arm["uses"] for arm in document["arms"]] == [False, True, True, True]
+    answer = call("plan", TUNED, "--scale", scale, "--out", tmp_path)
+    tokens = tuning["trials"] * tuning["tokens_per_trial"]
+    assert f"{tuning['trials']} trials of" in " ".join(answer.out.split())
+    assert f"{tokens:,} tokens" in " ".join(answer.out.split())

@@ -122,3 +122,18 @@ def test_the_committed_reports_equal_reports_rebuilt_from_their_rows(call: Call)
     differing = [line.partition(":")[0] for line in answer.err.splitlines() if "differs" in line]
     assert not [name for name in differing if not name.endswith(drawn)]
     assert answer.code == 0 or differing
+
+
+def test_the_published_table_is_printed(call: Call) -> None:
+    answer = call("claims", PUBLISHED, "--experiments", ROOT / "experiments")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == (PUBLISHED / "claims.md").read_text(encoding="utf-8")
+
+
+def test_a_folder_without_claims_is_refused_in_a_line(call: Call, tmp_path: Path) -> None:
+    answer = call("claims", tmp_path)
+    assert answer.code == 5
+    assert answer.out == ""
+    assert answer.err.splitlines() == [
+        f"{tmp_path / 'claims.toml'}: no such file; it declares the claims and what tests them"
+    ]

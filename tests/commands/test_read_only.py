@@ -1,6 +1,7 @@
-"""A results folder that cannot be written to can be read, by every command that reads one."""
+"""Commands that read a results folder: one that cannot be written to, `compare` and `explore`."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -11,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from reports.formats.markdown import without_figures
+from steeplechase.commands.explore import PAGE, explore
+from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
-from tests.factories.command_calls import ROOT, TABLE, listed
+from tests.factories.command_calls import ROOT, TABLE, Call, listed
 
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
 CALLS = """
@@ -96,3 +99,79 @@ def test_every_command_that_reads_a_ledger_reads_it_read_only(kept: Path, tmp_pa
     assert codes == [5, 3, 3, 0, 0], told
     assert "mlflow.db: no runs to browse" in told  # the ledger is read; a mirror was never made
     assert told.count("nobody/1") == 2
+
+
+PUBLISHED = ROOT / "reports" / "published"
+
+
+WIKIPEDIA = PUBLISHED / "table2-wikipedia"
+
+
+def test_the_named_arms_are_compared_on_the_headline_metrics(call: Call) -> None:
+    answer = call("compare", WIKIPEDIA, "span_dynamic", "dynamic", "depthwise", "--format", "json")
+    assert answer.code == 0, answer.err
+    (table,) = json.loads(answer.out)["tables"]
+    shown = [(row["arm"], row["reference"], row["metric"]) for row in table["rows"]]
+    pairs = [("span_dynamic", "dynamic"), ("span_dynamic", "depthwise"), ("dynamic", "depthwise")]
+    assert shown == [(*pair, "held_out_loss") for pair in pairs]  # SQuAD is below its references
+    assert all(row["p_adjusted"] >= row["p"] for row in table["rows"])
+
+
+def test_all_wrong_names_are_refused_at_once_with_suggestions(call: Call) -> None:
+    answer = call("compare", WIKIPEDIA, "span_dynamc", "dynamic", "dynamic", "--metric", "squad")
+    assert answer.code == 3
+    assert answer.out == ""
+    arm, twice, metric = answer.err.splitlines()
+    assert arm.endswith("Did you mean span_dynamic?")
+    assert metric.startswith("'squad' is not a metric; allowed: held_out_loss, squad_v1_1")
+    assert twice == "'dynamic' is named twice"
+
+
+def test_what_has_no_two_arms_is_refused(call: Call, tmp_path: Path) -> None:
+    timed = call("compare", PUBLISHED / "table9-laptop")
+    assert (timed.code, timed.out) == (4, "")
+    assert "no model is trained; `steeplechase report` has its comparisons" in timed.err
+    missing = call("compare", tmp_path / "nowhere")
+    assert missing.code != 0
+    assert len(missing.err.splitlines()) == 1
+
+
+SEARCH = ROOT / "reports" / "published" / "search-laptop"
+
+
+def test_the_page_is_made_from_published_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("plotly", reason="the extra `explore` is not installed")
+    explore(SEARCH, tmp_path / PAGE)
+    assert capsys.readouterr().out == f"{tmp_path / PAGE}\n"
+    text = (tmp_path / PAGE).read_text("utf-8")
+    assert "candidate-014" in text
+    assert not (SEARCH / PAGE).exists()
+
+
+def test_a_file_of_the_users_is_never_replaced(tmp_path: Path) -> None:
+    pytest.importorskip("plotly", reason="the extra `explore` is not installed")
+    notes = tmp_path / "notes.txt"
+    notes.write_text("mine")
+    with pytest.raises(ConflictError, match="already exists and is no page of `explore`"):
+        explore(SEARCH, notes)
+    assert notes.read_text() == "mine"
+    for _ in range(2):  # its own page is
+        explore(SEARCH, tmp_path / PAGE)
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"])
+def test_what_is_no_file_is_never_replaced(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    pytest.importorskip("plotly", reason="the extra `explore` is not installed")
+    make(tmp_path / "taken")
+    for path in (tmp_path / "taken", Path()):
+        with pytest.raises(ConflictError, match="already exists and is no file"):
+            explore(SEARCH, path)
+    assert not (tmp_path / "taken").is_file()
+
+
+def test_without_the_extra_the_message_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(MachineError, match=r"pip install 'steeplechase\[explore\]'"):
+        explore(SEARCH, tmp_path / PAGE)
+    assert not [*tmp_path.iterdir()]

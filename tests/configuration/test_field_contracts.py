@@ -1,12 +1,22 @@
-"""Contracts of every field in a file: options by name alone, and exponents for whole numbers."""
+"""Contracts of every field in a file: names of options alone, exponents, short forms, and labels of stages."""
 
+import string
 from collections.abc import Iterator
+from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from runners.dag import shared_stages, trial_stages
+from runners.search.encoding import labels, point_of
+from search_space.overrides import apply
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.stage_label import StageLabel, fine_tuning_cells, pretraining_marks
 from steeplechase.configuration.yaml.nodes import plain_scalar
 from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.schema import OPTION, VARIANT_KEY, options_of
@@ -139,3 +149,138 @@ def test_no_field_has_two_bounds_of_one_kind() -> None:
     """Of two, pydantic keeps that of the type: `Count = Field(ge=2)` would accept 1."""
     bounds = {(model, name): [type(each) for each in model.model_fields[name].metadata] for model, name, _ in EVERY}
     assert [field for field, kinds in bounds.items() if len(kinds) != len(set(kinds))] == []
+
+
+LONG = """
+experiment: forms
+question: Is it the same?
+baseline:
+  architecture: { depth: 2, width: 64, heads: 4, convolution: { kind: span_dynamic, kernel_size: 9 } }
+  objective: { kind: masked_language_model, mask_rate: 0.15 }
+  recipe: { sequence_length: 64, batch_sequences: 10, schedule: { kind: constant }, noise_seed: 100 }
+design: { kind: one_factor, vary: { convolution: [{ kind: dynamic, kernel_size: 11 }] } }
+corpus: { kind: documentation }
+tokenizer: { kind: wordpiece }
+pretraining: { tokens: 2000000, seeds: [1, 20], hurdle: { kind: finite } }
+"""
+
+
+SHORT = """
+experiment: forms
+question: Is it the same?
+baseline:
+  architecture: { depth: 2e0, width: 6.4e1, heads: 4, convolution: span_dynamic }
+  objective: masked_language_model
+  recipe: { sequence_length: 64, batch_sequences: 1e1, schedule: constant, noise_seed: 1e2 }
+design: { kind: one_factor, vary: { convolution: [{ kind: dynamic, kernel_size: 1.1e1 }] } }
+corpus: documentation
+tokenizer: wordpiece
+pretraining: { tokens: 2e6, seeds: [1, 2e1], hurdle: finite }
+"""
+
+
+def loaded(folder: Path, text: str, scale: str | None = None) -> Experiment:
+    file = folder / "forms.yaml"
+    file.write_text(text)
+    return load_experiment(file, scale)
+
+
+def keys(experiment: Experiment) -> list[str]:
+    shared = shared_stages(experiment)
+    stages = [*shared.named().values()]
+    for arm in experiment.arms:
+        stages += trial_stages(experiment, shared, arm.candidate, 1).values()
+    return [stage.key for stage in stages]
+
+
+def test_short_and_long_forms_are_one_experiment_with_one_set_of_keys(tmp_path: Path) -> None:
+    short, long = loaded(tmp_path, SHORT), loaded(tmp_path, LONG)
+    assert short.baseline == long.baseline
+    assert short.identity() == long.identity()
+    assert {**canonical(short), "design": 0} == {**canonical(long), "design": 0}
+    assert [arm.candidate for arm in short.arms] == [arm.candidate for arm in long.arms]
+    assert keys(short) == keys(long)
+
+
+def test_a_name_in_a_scale_replaces_the_entire_option(tmp_path: Path) -> None:
+    text = f"{LONG}scales: {{ bare: {{ baseline: {{ architecture: {{ convolution: none }} }} }} }}\n"
+    assert loaded(tmp_path, text, "bare").baseline.architecture.convolution.kind == "none"
+
+
+def test_a_search_knows_a_candidate_by_its_values_however_they_are_written(tmp_path: Path) -> None:
+    space = "recipe.peak_learning_rate: [1e-3, 3e-3], heads: [2e0, 4], convolution.kernel_size: [3e0, 5]"
+    design = f"design: {{ kind: search, space: {{ {space} }} }}"
+    text = LONG.replace(next(line for line in LONG.splitlines() if line.startswith("design:")), design)
+    search, baseline = (experiment := loaded(tmp_path, text)).search, experiment.baseline
+    assert search is not None
+    changed = apply(baseline, {path: values[0] for path, values in search.space.items()})
+    for path, label in point_of(search, changed).items():
+        assert label == labels(search, path, baseline)[0]
+
+
+WORDS = st.text(string.ascii_letters + string.digits + "_.-", min_size=1, max_size=12)
+
+
+NAMES = st.text(string.ascii_letters + "_.", min_size=1, max_size=12)
+
+
+VALUES = st.text(string.ascii_letters + string.digits + "_.-", max_size=8)
+
+
+COUNTS = st.integers(0, 10**12)
+
+
+LABELS = st.one_of(
+    st.builds(StageLabel, st.just("untrained"), task=WORDS, seed=COUNTS),
+    st.builds(StageLabel, WORDS),
+    st.builds(StageLabel, WORDS, tokens=COUNTS),
+    st.builds(StageLabel, WORDS, task=WORDS),
+    st.builds(StageLabel, WORDS, number=COUNTS),
+    st.builds(StageLabel, WORDS, length=COUNTS),
+    st.builds(
+        StageLabel,
+        st.just("fine_tune"),
+        task=WORDS,
+        seed=COUNTS,
+        searched=st.lists(st.tuples(NAMES, VALUES), max_size=3).map(tuple),
+    ),
+)
+
+
+@given(LABELS)
+def test_labels_survive_a_round_trip(label: StageLabel) -> None:
+    assert StageLabel.parse(str(label)) == label
+
+
+@given(st.text(max_size=30) | st.text("@# =a1", max_size=12))
+def test_the_text_of_a_label_survives_being_read(text: str) -> None:
+    assert str(StageLabel.parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("pretrain@500000", StageLabel("pretrain", tokens=500_000)),
+        ("probe@500000", StageLabel("probe", tokens=500_000)),
+        ("docs_pair#1", StageLabel("fine_tune", task="docs_pair", seed=1)),
+        (
+            "rte#2 epochs=3 peak_learning_rate=0.0001",
+            StageLabel("fine_tune", task="rte", seed=2, searched=(("epochs", "3"), ("peak_learning_rate", "0.0001"))),
+        ),
+        ("examples rte", StageLabel("examples", task="rte")),
+        ("contamination squad_v2_0", StageLabel("contamination", task="squad_v2_0")),
+        ("corpus for tasks 1", StageLabel("corpus", number=1)),
+        ("untrained for tasks 2", StageLabel("untrained", number=2)),
+        ("untrained cola#2", StageLabel("untrained", task="cola", seed=2)),
+        ("long_sequence_phase", StageLabel("long_sequence_phase")),
+        ("latency n = 128", StageLabel("latency", length=128)),
+    ],
+)
+def test_the_labels_of_ledgers(text: str, label: StageLabel) -> None:
+    assert (str(label), StageLabel.parse(text)) == (text, label)
+
+
+def test_a_trials_stages_are_read_from_their_labels() -> None:
+    labels = ("pretrain@5", "probe@5", "pretrain@9", "attention", "rte#1 epochs=3", "rte#1 epochs=10", "wnli#1")
+    assert pretraining_marks(labels) == ("pretrain@5", "pretrain@9")
+    assert [str(cell) for cell in fine_tuning_cells(labels)] == ["rte#1", "wnli#1"]

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from functools import cache
 
-from steeplechase.configuration.checkpoints import with_checkpoints
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import with_checkpoints
 from steeplechase.configuration.plugin_folders import BASE
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.configuration.yaml import read_file

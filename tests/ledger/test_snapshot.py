@@ -1,22 +1,31 @@
-"""A trial's status is a function of the ledger's rows; the latest row of a label counts."""
+"""A trial's status is a function of the rows; the latest of a label counts, and the first fine-tuning."""
 
 import random
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.statistics.trial_status import status_of
+from runners.opening import RunRequest, open_ledger
 from runners.tracking.run_texts import stop_reason
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.checkpoints import tuned_trials
 from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import Decision, Record, Status, TrialRow, TrialStatus
+from steeplechase.ledger.selected_settings import first_fine_tunings
 from steeplechase.ledger.snapshot import snapshot
 from steeplechase.ledger.trial_history import history_of, stopped_at_end_of_budget
-from tests.factories.keys import key_of
-from tests.factories.stage_results import PLAUSIBLE, result_of
+from tests.factories import simulated_training as simulated
+from tests.factories.first_cohort import declare_first_cohort
+from tests.factories.keys import KEY, key_of
+from tests.factories.plans import kept
+from tests.factories.stage_results import PLAUSIBLE, plausible, result_of
 
 TRIAL = TrialRow("dynamic/1", "dynamic", 1)
 LABELS = ("pretrain@1", "pretrain@2", "task#1", "task#2")
@@ -122,3 +131,54 @@ def test_the_end_of_a_budget_is_named_in_reports_and_in_mlflow() -> None:
     assert stop_reason(waits) == "end of the budget at hurdle 1: 3.5"
     sets = replace(waits, stopped_at_end_of_budget=False)
     assert status_of([sets], 1) == "stopped at hurdle 1, which it sets, value 3.5"
+
+
+SEARCHED = ("rte#10 epochs=1", "rte#10 epochs=3", "rte#2 epochs=1", "rte#2 epochs=3")
+
+
+SCORES = {"rte#10 epochs=1": 60.0, "rte#10 epochs=3": 70.0, "rte#2 epochs=1": 90.0, "rte#2 epochs=3": 80.0}
+
+
+def tuned(label: str, sequence: int, **choice: Any) -> Record:
+    task, _, rest = label.partition("#")
+    found = {"task": task, "seed": int(rest.split()[0]), "examples": 4, "scores": {"accuracy": 50.0}, **choice}
+    result = result_of("fine_tune", found)
+    return Record(sequence, "baseline/1", "fine_tune", label, KEY, Status.FINISHED, result, 1.0, False)
+
+
+@pytest.mark.parametrize("chance", range(3))
+def test_the_first_seed_is_the_experiments_in_any_order_of_ends(chance: int) -> None:
+    labels = ("rte#10", "rte#2", "cola#10", "cola#2")
+    ended = random.Random(chance).sample(labels, len(labels))
+    records = [tuned(label, number) for number, label in enumerate(ended, 1)]
+    assert {task: record.label for task, record in first_fine_tunings(records, labels).items()} == {
+        "rte": "rte#10",
+        "cola": "cola#10",
+    }
+
+
+@pytest.mark.parametrize("chance", range(3))
+def test_of_a_search_the_selected_settings_are_taken(chance: int) -> None:
+    ended = random.Random(chance).sample(SEARCHED, len(SEARCHED))
+    half = {"n": 2, "reported": 2, "chosen_on": None, "searched": {"epochs": [1, 3]}}
+    records = [tuned(label, number, choice={"score": SCORES[label], **half}) for number, label in enumerate(ended, 1)]
+    assert first_fine_tunings(records, SEARCHED)["rte"].label == "rte#10 epochs=3"
+
+
+def test_the_model_that_generates_is_of_the_first_seed_also_if_it_ended_last(tmp_path: Path) -> None:
+    tuning = {"tasks": ["docs_pair"], "seeds": [10, 2], "sequence_length": 16}
+    experiment = simulated.small_table(tmp_path, fine_tuning=tuning)
+    paths = ResultPaths.of(tmp_path / "results")
+    store = ArtifactStore(paths.stages)
+    with open_ledger(RunRequest(experiment, "whole", paths)) as ledger:
+        journal = declare_first_cohort(experiment, store, ledger)
+        stages = journal.state.stages_of("baseline/1")
+        vocabulary = journal.state.shared_stages["tokens"]
+        kept(store, vocabulary, b"")
+        shared = Record(0, None, "tokens", "tokens", vocabulary.key, Status.FINISHED, plausible("tokens"), 1.0, False)
+        ledger.add_record(shared)
+        for label in ("docs_pair#2", "docs_pair#10"):
+            kept(store, stages[label], label.encode())
+            ledger.add_record(replace(tuned(label, 0, signatures={"bleu": "v"}), key=stages[label].key))
+    (found,) = tuned_trials(tmp_path / "results")
+    assert (found.stage / "content").read_text() == "docs_pair#10"

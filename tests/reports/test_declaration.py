@@ -10,7 +10,7 @@ from reports.write import DECLARATION
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.yaml import read_file
-from steeplechase.configuration.yaml.writing import experiment_text
+from steeplechase.configuration.yaml.text import experiment_text
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.paths import has_export

@@ -15,8 +15,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import torch
 
 from reports.statistics.experiment import experiment_of
+from runners.computing import execute
 from runners.dag import shared_stages, trial_stages
 from runners.stages import stage
 from runners.stages.latency import LatencyStage
@@ -109,3 +111,13 @@ def test_the_keys_are_the_golden_ones(name: str) -> None:
         lines = [f"{each},{kind},{keys}" for each in sorted(rows) for kind, keys in sorted(rows[each].items())]
         GOLDEN.write_text("\n".join(["experiment,stage,keys", *lines, ""]), encoding="utf-8")
     assert found == golden()[name]
+
+
+def test_results_are_deterministic_and_new_memory_is_not_filled() -> None:
+    """torch's deterministic mode would fill every new tensor, which is a kernel each and is never read."""
+    torch.utils.deterministic.fill_uninitialized_memory = True
+    execute._set_numerics("float32", deterministic=True)
+    assert torch.are_deterministic_algorithms_enabled()
+    assert not torch.is_deterministic_algorithms_warn_only_enabled()  # with which attention would not be
+    assert not torch.utils.deterministic.fill_uninitialized_memory
+    assert torch.get_float32_matmul_precision() == "highest"

@@ -1,12 +1,16 @@
-"""Designs give their arms; duplicates, arms without changes and impossible points are reported."""
+"""Designs give their arms; duplicates, impossible points and unbalanced factorials are reported."""
 
+from itertools import combinations
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from search_space.candidate import Candidate
 from search_space.overrides import apply, difference
+from steeplechase.analysis.contrasts import CrossedDesign
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.designs import (
     Coalitions,
@@ -19,6 +23,7 @@ from steeplechase.configuration.designs import (
     Search,
     Zip,
 )
+from steeplechase.configuration.designs.factorial import crossed, missing_runs_warning
 from steeplechase.configuration.designs.point import PointDesign
 from tests.factories.arm_tables import ELECTRA_SMALL, arm_table_of, arms_of, violation_lines
 
@@ -224,3 +229,60 @@ def test_a_candidate_of_several_designs_has_its_levels_in_all_of_them() -> None:
 )
 def test_an_invalid_design_is_reported_at_its_location(design: PointDesign, message: str) -> None:
     assert [line for line in violation_lines(design) if line.startswith(message)], violation_lines(design)
+
+
+DEFAULTS = Candidate()
+
+
+WHOLE = Factorial(vary={"depth": (12, 6), "width": (256, 128), "feed_forward_width": (1024, 512)})
+
+
+GRID = Factorial(vary={"depth": (12, 6, 4), "width": (256, 128), "feed_forward_width": (1024, 512)})
+
+
+def design_of(design: Factorial) -> CrossedDesign:
+    found = crossed(design, DEFAULTS)
+    assert found is not None
+    return found
+
+
+def test_with_no_run_missing_every_effect_is_the_plain_contrast() -> None:
+    design = design_of(WHOLE)
+    assert (len(design.runs), design.missing, missing_runs_warning(design)) == (8, 0, "")
+    assert not design.unbalanced()
+    assert not design.correlated()
+    for one in design.contrasts():
+        weights = np.array(one.weights)
+        assert not one.reason
+        assert np.abs(weights) == pytest.approx((0.25 if one.kind == "main" else 0.5) * np.ones(8))
+    names = {kind: [one.name for one in design.contrasts() if one.kind == kind] for kind in ("main", "interaction")}
+    assert names["main"] == ["depth=6", "width=128", "feed_forward_width=512"]
+    assert names["interaction"] == [" x ".join(pair) for pair in combinations(names["main"], 2)]
+
+
+def test_a_missing_run_is_warned_of_with_what_it_unbalances() -> None:
+    whole = design_of(WHOLE)  # 8 runs for the mean, 3 main effects and 3 pairs: one to spare
+    design = whole.without({whole.runs[3]})
+    assert not any(one.reason for one in design.contrasts())
+    assert missing_runs_warning(design).startswith(
+        "1 of 8 runs are impossible and the factorial is not full; no longer"
+    )
+    assert set(design.unbalanced()) == set(design.factors)
+    assert len(design.correlated()) == 6 * 5 / 2
+    fewer = design.without({whole.runs[0]})
+    reasons = {one.name: one.reason for one in fewer.contrasts() if one.reason}
+    assert reasons
+    assert all("in the 6 of 8 runs that are there" in reason for reason in reasons.values())
+
+
+def test_only_effects_that_average_over_a_missing_level_are_not_estimable() -> None:
+    whole = design_of(GRID)
+    design = whole.without({run for run in whole.runs if run[0] == 2})
+    told_off = [one.name for one in design.contrasts() if one.reason]
+    over_it = {"width=128", "feed_forward_width=512"}  # a main effect is the mean over all levels of the others
+    assert set(told_off) == {"depth=4", *over_it, *(f"depth=4 x {name}" for name in over_it)}
+
+
+def test_a_field_of_an_option_crosses_with_nothing() -> None:
+    vary = {"convolution": ({"kind": "none"}, {"kind": "dynamic"}), "convolution.kernel_size": (3, 9)}
+    assert crossed(Factorial(vary=vary), DEFAULTS) is None

@@ -1,11 +1,13 @@
-"""Counts and contrasts of every design's points, for all axes, constraints and conditions."""
+"""Counts and contrasts of every design's points, components and ranges, for all axes and conditions."""
 
-from itertools import product
+from itertools import combinations, pairwise, product
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from search_space.candidate import Candidate
 from search_space.constraints import broken_by
 from search_space.overrides import InvalidOverride, apply
 from steeplechase.configuration.arm import BASELINE
@@ -17,9 +19,15 @@ from steeplechase.configuration.designs import (
     LeaveOneOut,
     ListDesign,
     OneFactor,
+    Search,
     Zip,
 )
+from steeplechase.configuration.designs import axes as axes_of_designs
+from steeplechase.configuration.designs.axis_values import VALUES_AT_MOST, values_of
 from steeplechase.configuration.designs.point import PointDesign
+from steeplechase.configuration.yaml import load
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.schema import Schema
 from tests.factories.arm_tables import CONSTRAINTS, ELECTRA_SMALL, arm_table_of, arms_of, axes
 
 FREE: dict[str, tuple[Any, Any]] = {
@@ -132,3 +140,155 @@ def test_every_point_is_an_arm_or_is_reported_and_no_arm_breaks_a_rule(
     assert {arm.candidate.model_dump_json() for arm in skipping.arms} == {
         each.model_dump_json() for each in (ELECTRA_SMALL, *possible.values())
     }
+
+
+PARTS: dict[str, dict[str, Any]] = {
+    "bottleneck": {"bottleneck_ratio": 2},
+    "convolution": {"convolution": "span_dynamic"},
+    "groups": {"feed_forward_groups": 2},
+    "dropout": {"recipe.dropout": 0.0, "recipe.weight_decay": 0.0},
+    "shallow": {"depth": 6},
+}
+
+
+parts = st.lists(st.sampled_from(sorted(PARTS)), min_size=2, unique=True).map(
+    lambda names: {name: PARTS[name] for name in names}
+)
+
+
+def with_parts(components: dict[str, Any], names: tuple[str, ...]) -> Candidate:
+    return apply(ELECTRA_SMALL, {path: value for name in names for path, value in components[name].items()})
+
+
+@given(parts)
+def test_leave_one_out_arms_differ_from_the_full_model_in_exactly_one_component(components: dict[str, Any]) -> None:
+    baseline, full, *others = arms_of(LeaveOneOut(components=components))
+    assert (baseline.name, full.name) == (BASELINE, "full")
+    assert full.candidate == with_parts(components, tuple(components))
+    assert [arm.name for arm in others] == [f"without_{name}" for name in components]
+    for name, arm in zip(components, others, strict=True):
+        assert apply(arm.candidate, components[name]) == full.candidate != arm.candidate
+        assert [part for part, there in arm.levels.items() if not there] == [name]
+
+
+@given(parts)
+def test_keep_one_arms_have_exactly_one_component(components: dict[str, Any]) -> None:
+    _, *arms = arms_of(KeepOne(components=components))
+    assert [arm.candidate for arm in arms] == [with_parts(components, (name,)) for name in components]
+    assert [[part for part, there in arm.levels.items() if there] for arm in arms] == [[name] for name in components]
+
+
+@given(parts)
+def test_coalitions_are_every_set_of_components(components: dict[str, Any]) -> None:
+    design = Coalitions(components=components)
+    _, *arms = arms_of(design)
+    sets = [tuple(part for part, there in arm.levels.items() if there) for arm in arms]
+    assert sets == [names for size in range(1, len(components) + 1) for names in combinations(components, size)]
+    assert [arm.name for arm in arms] == ["+".join(names) for names in sets]
+    assert [arm.candidate for arm in arms] == [with_parts(components, names) for names in sets]
+    assert len(arms) == design.size(ELECTRA_SMALL)
+
+
+@given(st.integers(6, 9), st.integers(0, 5))
+def test_coalitions_along_random_orders_are_the_steps_of_distinct_orders(orders: int, seed: int) -> None:
+    design = Coalitions(components=PARTS, orders=orders, seed=seed)
+    _, *arms = arms_of(design)
+    sets = {frozenset(part for part, there in arm.levels.items() if there) for arm in arms}
+    assert sets == set(design.weights.coalitions) - {frozenset()}
+    assert frozenset(PARTS) in sets
+    assert len(PARTS) < len(arms) <= design.size(ELECTRA_SMALL) <= orders * (len(PARTS) - 1) + 1
+    assert arms_of(Coalitions(components=PARTS, orders=orders, seed=seed)) == arms_of(design)
+    assert design.weights.by_order is not None
+    drawn = {order.tobytes() for order in design.weights.by_order}
+    assert len(drawn) == orders
+    assert list(design.notes()) == [f"{orders} of 120 orders, {len(arms)} of 31 sets"]
+
+
+@given(parts)
+def test_each_rung_of_a_ladder_is_the_one_below_and_one_component_more(components: dict[str, Any]) -> None:
+    rungs = arms_of(Ladder(components=components))
+    assert [arm.name for arm in rungs[1:]] == [f"+{name}" for name in components]
+    for name, (below, above) in zip(components, pairwise(rungs), strict=True):
+        assert apply(below.candidate, components[name]) == above.candidate
+    assert rungs[-1].candidate == with_parts(components, tuple(components))
+
+
+@pytest.mark.parametrize(
+    ("written", "values"),
+    [
+        ({"low": 3, "high": 15, "step": 4}, (3, 7, 11, 15)),
+        ({"low": 1, "high": 8, "step": 3}, (1, 4, 7)),
+        ({"low": 0, "high": 0.4, "step": 0.1}, (0.0, 0.1, 0.2, 0.3, 0.4)),
+        ({"low": 1, "high": 10, "log": True}, (1, 2, 3, 4, 5, 6, 8, 10)),
+        ({"low": 1e-4, "high": 2e-4, "log": True}, (1e-4, 1.26e-4, 1.59e-4, 2e-4)),
+    ],
+)
+def test_a_range_is_its_values(written: dict[str, Any], values: tuple[float, ...]) -> None:
+    assert values_of(written) == values
+    assert [type(value) for value in values_of(written)] == [type(value) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("written", "rule"),
+    [
+        ("{ low: 1, high: 4 }", "an axis is a list of values, or a range such as"),
+        (
+            "{ low: 1, high: 4, step: 1, log: true }",
+            "step and log exclude each other; an axis is a list of values, or a range such as",
+        ),
+        ("{ low: 1, hihg: 4, step: 1 }", "hihg: not a key of a range"),
+        ("{ low: 4, high: 1, step: 1 }", "the range from 4 to 1 is empty"),
+        ("{ low: 1, high: 4, step: 0 }", "step is 0; a number above 0 is needed"),
+        ("{ low: 0, high: 4, log: true }", "a logarithmic range has `log: true` and a low above 0"),
+        ("{ low: 1, high: 4, log: false }", "a logarithmic range has `log: true` and a low above 0"),
+        ("{ low: one, high: 4, step: 1 }", "low of a range is a number, not 'one'"),
+        ("{ low: true, high: 4, step: 1 }", "low of a range is a number, not True"),
+        ("{ low: 1, high: 1e9, step: 1 }", f"at most {VALUES_AT_MOST:,} are allowed"),
+        ("5", "a list is needed"),
+    ],
+)
+def test_another_form_is_refused_at_its_line(written: str, rule: str, tmp_path: Any) -> None:
+    class Holder(Schema):
+        design: OneFactor
+
+    (tmp_path / "file.yaml").write_text(f"design:\n  kind: one_factor\n  vary:\n    heads: {written}\n")
+    with pytest.raises(ConfigurationError) as refused:
+        load(tmp_path / "file.yaml", Holder, None)
+    (line,) = refused.value.lines
+    assert line.startswith(f"{tmp_path / 'file.yaml'}:4: design.vary.heads: ")
+    assert rule in line
+
+
+@pytest.mark.parametrize("design", [OneFactor, Factorial, Search])
+def test_a_design_with_a_range_is_the_design_with_its_list(design: type[Schema]) -> None:
+    key = "space" if design is Search else "vary"
+    ranged, listed = (
+        design.model_validate({key: {"heads": heads}}) for heads in ({"low": 2, "high": 6, "step": 2}, (2, 4, 6))
+    )
+    assert ranged == listed
+    assert design.model_validate_json(ranged.model_dump_json()) == listed
+
+
+@pytest.mark.parametrize(("most", "tried"), [(3, 3), (20, 10)])
+def test_an_impossible_value_is_tried_at_few_points(monkeypatch: pytest.MonkeyPatch, most: int, tried: int) -> None:
+    calls = list[Any]()
+    monkeypatch.setattr(axes_of_designs, "POINTS_TRIED", most)
+
+    def counted(*given: Any) -> Candidate:
+        calls.append(given)
+        return apply(*given)
+
+    monkeypatch.setattr(axes_of_designs, "apply", counted)
+    value, beside = {"recipe.dropout": 2.0}, {"recipe.weight_decay": (0.01,) * 9}
+    axes = {"recipe.dropout": (2.0,), **beside}
+    found = [*axes_of_designs.impossible_with_every_option(axes, Candidate(), [{}], value, ("space",))]
+    assert (len(calls), bool(found)) == (
+        tried,
+        tried < most,
+    )  # what is not tried everywhere is reported by the points
+
+
+def test_a_list_of_a_search_has_no_more_values_than_a_range_may() -> None:
+    search = Search(space={"width": tuple(range(2, 2 * VALUES_AT_MOST + 4, 2))})
+    (found,) = search.violations(Candidate())
+    assert (found.path, found.message) == (("space", "width"), "1,025 values; at most 1,024 are allowed")

@@ -6,8 +6,7 @@ import pytest
 
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
-from steeplechase.configuration.validation.memory import least_memory, too_small_card
-from steeplechase.configuration.validation.warnings import warnings_of
+from steeplechase.configuration.validation.warnings import least_memory, too_small_card, warnings_of
 
 TEXT = """
 experiment: warned

@@ -15,8 +15,8 @@ from reports.report import build
 from reports.sections.audit import audit_sentence, audit_table, weighted_tau
 from reports.statistics.reading import results_of
 from reports.statistics.results import Results
-from steeplechase.configuration.hurdles.audit import Audit
 from steeplechase.configuration.metrics import primary_metric
+from steeplechase.configuration.pretraining import Audit
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import PretrainResult

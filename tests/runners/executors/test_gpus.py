@@ -1,16 +1,24 @@
-"""GPUs of executors: cards in turn, shared stages where trials run, cards in keys, and what a missing one says."""
+"""Executors: GPUs in turn and in keys, memory that workers return, and trials as Tune asks for them."""
 
+import os
+import random
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from runners.executors import local
-from runners.executors.local import LocalExecutor, _gpus
+from runners.executors.local import LocalExecutor, _gpus, worker_environment
 from runners.executors.ray import is_placed
+from runners.executors.ray_trainable import gpu_share, gpus_of_processes
 from runners.executors.worker import failure
+from runners.journal import ATTEMPTS
 from runners.stages.evaluation_set import EvaluationSetStage
 from runners.stages.stage import Stage
 from runners.work_queue import Failure, StageTask
@@ -18,7 +26,19 @@ from search_space.objective import MaskedLanguageModel
 from search_space.recipe import Recipe
 from steeplechase.foundation import devices
 from steeplechase.foundation.errors import MachineError
+from steeplechase.ledger.records import Status, TrialStatus
+from steeplechase.ledger.stage_results import FailedStage
 from steeplechase.tasks.contracts.small_candidates import small_candidate
+from tests.factories.paths import ROOT
+from tests.factories.simulated_training import (
+    Track,
+    curve,
+    folder_of,
+    found,
+    small_search,
+    small_table,
+)
+from tests.factories.simulated_tune import Handed
 
 CARDS = ("0", "1", "2", "3")
 
@@ -106,3 +126,84 @@ def test_a_full_gpu_is_a_class_of_failure_with_its_remedies() -> None:
     assert told.error.startswith("OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB. Set more recipe.")
     assert "\n" not in told.error
     assert not Failure.of(failure(ValueError("no"))).out_of_memory
+
+
+TENSORS = """
+import resource
+from pathlib import Path
+import torch
+from runners.executors.worker import return_free_memory
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+torch.ones(8 << 20)  # 32 MB
+before, began = resource.getrusage(resource.RUSAGE_SELF).ru_minflt, resident()
+for _ in range(200):
+    torch.ones(1 << 20)  # the logits of a small batch: 4 MB
+kept = [torch.ones(1 << 18) for _ in range(100)]
+faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+del kept
+return_free_memory()
+print(faults, resident() - began)
+"""
+
+
+def test_freed_tensors_are_reused_within_a_stage_and_returned_after_it() -> None:
+    asked = [sys.executable, "-c", TENSORS]
+    environment = {**os.environ, **worker_environment()}
+    told = subprocess.run(asked, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
+    faults, more = map(int, told.split())
+    assert faults < 60_000  # a mapping for every tensor would cost 1,024 pages of 4 kB each, 230,000 in all
+    assert more < 32 << 20
+
+
+@pytest.mark.parametrize("times", range(ATTEMPTS + 1))
+def test_a_stage_is_retried_until_three_deaths_and_each_death_counts_once(tmp_path: Path, times: int) -> None:
+    run = Handed(small_table(tmp_path), tmp_path, dies=lambda key, before: before < times)
+    histories = run.run().histories
+    if times < ATTEMPTS:
+        assert {history.status for history in histories} == {TrialStatus.FINISHED}
+        return
+    for history in histories:
+        (failed,) = [record for record in history.records if record.status is Status.FAILED]
+        assert isinstance(failed.result, FailedStage)
+        assert failed.result.error == f"the trial's process died {ATTEMPTS} times: The actor died."
+        assert failed.result.attempts == ATTEMPTS
+
+
+@settings(max_examples=25)
+@given(st.integers(1, 4), st.integers(0, 10_000))
+def test_decisions_of_a_search_do_not_depend_on_process_deaths(
+    tmp_path_factory: pytest.TempPathFactory, workers: int, seed: int
+) -> None:
+    """Trials stop at hurdles and are suggested again after them, for any number of workers."""
+    folder = tmp_path_factory.mktemp("hall")
+    chance = random.Random(seed)
+    quiet = Track(small_search(folder_of(folder, "quiet")), folder / "quiet", curve).run()
+    storm = Handed(
+        small_search(folder_of(folder, "storm")),
+        folder / "storm",
+        workers=workers,
+        order=chance,
+        dies=lambda key, before: before < ATTEMPTS - 1 and chance.random() < 0.3,
+    )
+    assert found(storm.run()) == found(quiet)
+    assert storm.most <= workers
+
+
+@given(st.integers(1, 64), st.integers(1, 200))
+def test_as_many_trials_fit_on_the_gpus_as_run_at_a_time_with_the_largest_share(gpus: int, workers: int) -> None:
+    share = gpu_share(gpus, workers)
+    a_gpu_holds = round(1 / share)
+    assert a_gpu_holds * gpus >= workers
+    assert (a_gpu_holds - 1) * gpus < workers
+    assert gpu_share(0, workers) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("share", "processes", "gpus"), [(1.0, 4, 4), (0.5, 1, 0.5), (0.5, 2, 1), (0.5, 3, 2), (0.0, 2, 0)]
+)
+def test_a_trial_of_several_processes_has_the_shares_of_all(share: float, processes: int, gpus: float) -> None:
+    """More than one GPU is a whole number, as Ray needs."""
+    assert gpus_of_processes(share, processes) == gpus

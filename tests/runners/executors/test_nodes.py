@@ -1,5 +1,7 @@
-"""The probe of nodes, and stages that run alone."""
+"""Nodes: their probe, stages that run alone, and runs with their stages in an object store."""
 
+import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,13 @@ from runners.stages.corpus import CorpusStage
 from runners.stages.latency import LatencyStage, this_machine
 from runners.stages.stage import Stage
 from runners.work_queue import StageTask
-from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.object_artifacts import artifact_store
 from steeplechase.ledger.object_store import ObjectStore
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
+from tests.factories import simulated_training as simulated
 from tests.factories.latencies import experiment
+from tests.factories.simulated_training import Killed, Track, folder_of, found
 
 
 @pytest.mark.engines
@@ -83,3 +88,24 @@ def test_a_node_reads_the_drivers_object(tmp_path: Path) -> None:
         assert "does not find what the driver has written" in report_of("10.0.0.1", nowhere, "other", url).unseen
     assert "does not find" in report_of("10.0.0.1", nowhere, "token", url).unseen
     assert "cannot read the object store: nonsense://x" in report_of("a", nowhere, "token", "nonsense://x").unseen
+
+
+class Stored(Track):
+    """A run whose stages are in an object store beside its folder."""
+
+    @property
+    def store(self) -> ArtifactStore:
+        return artifact_store(self.folder / "stages", f"file://{self.folder}.objects")
+
+
+@pytest.mark.parametrize("left", [4, 8])
+def test_a_killed_run_goes_on_from_the_store_alone(tmp_path: Path, left: int) -> None:
+    experiment = simulated.small_table(tmp_path)
+    whole = Track(experiment, folder_of(tmp_path, "whole"))
+    killed = Stored(experiment, folder_of(tmp_path, "killed"), left=left)
+    with pytest.raises(Killed):
+        killed.run()
+    shutil.rmtree(killed.folder / "stages")  # the copies of this machine
+    resumed = Stored(experiment, killed.folder, order=random.Random(left))
+    assert found(resumed.run()) == found(whole.run())
+    assert sorted(killed.computed + resumed.computed) == sorted(whole.computed)

@@ -1,25 +1,33 @@
-"""Progress of shared stages: the phases, each with its count and its share."""
+"""Shared stages: phases with counts and shares, seconds without warm-up, data that change meanwhile."""
 
 import json
 import random
+import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 
 import pytest
 
 from runners.stages.context import ProgressFile, StageContext, read_progress
+from runners.stages.corpus import CorpusStage
+from runners.stages.examples import ExamplesStage
+from runners.stages.stage import Job, Stage
 from runners.stages.tokens import TokensStage
 from search_space.objective import EntityReplacement
 from search_space.packing.mentions import MentionSequences
-from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.errors import ConflictError, DataError
 from steeplechase.ledger.stage_results.shared import TokensResult
 from steeplechase.tasks.corpora.assembly import assemble
 from steeplechase.tasks.corpora.text_files import TextFilesCorpus
+from steeplechase.tasks.dataset_folder import FolderOfTasks
+from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.lexicon.supersenses import Lexicon, read_token_senses
 from steeplechase.tasks.mentions.declaration import Gazetteer
 from steeplechase.tasks.packing import open_split
 from steeplechase.tasks.progress import silent
 from steeplechase.tasks.tokenizer import WordOption, WordPieceTraining, load_tokenizer
+from tests.factories.paths import ROOT
 
 WORDS = ["".join(letters) for letters in product("bdfgklmnprst", "aeiou", "bdfgklmnprst", "aeiou")]
 
@@ -92,3 +100,95 @@ def test_a_folder_in_the_place_of_a_progress_file_fails_no_stage_and_is_left_alo
         ProgressFile(tmp_path / name)("training", 0.5)
         assert read_progress(tmp_path / name) is None
     assert [path.read_text() for path in tmp_path.glob("*/file")] == ["kept", "kept"]
+
+
+def write_texts(path: Path, seed: int) -> None:
+    generator = random.Random(seed)
+    texts = (" ".join("".join(generator.choices("abcdefgh", k=6)) for _ in range(60)) for _ in range(400))
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+
+
+def test_a_text_that_changes_between_its_key_and_its_reading_is_an_error(tmp_path: Path) -> None:
+    write_texts(tmp_path / "text.jsonl", 1)
+    text = TextFilesCorpus(path=str(tmp_path / "text.jsonl"))
+    stage = CorpusStage(corpus=text, read=text.inputs())
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+    progress = ProgressFile(tmp_path / "progress.json")
+    assert stage.compute(StageContext({}, tmp_path / "first", progress))["corpus"] == "text_files"
+    write_texts(tmp_path / "text.jsonl", 2)
+    with pytest.raises(ConflictError, match="changed after the run began"):
+        stage.compute(StageContext({}, tmp_path / "second", progress))
+
+
+def test_files_of_a_task_that_change_between_their_key_and_their_reading_are_an_error(tmp_path: Path) -> None:
+    for part in ("train", "dev"):
+        (tmp_path / f"{part}.tsv").write_text("gj04\t1\t\tA sentence.\ngj04\t0\t*\tAnother a sentence.\n")
+    task, data = find_task("cola"), FolderOfTasks(path=str(tmp_path))
+    assert task.files is not None
+    stage = ExamplesStage(
+        task="cola",
+        task_version=1,
+        train_examples=None,
+        dev_examples=None,
+        sequence_length=16,
+        data=data,
+        read=data.inputs(task.files),
+    )
+    assert len(stage.examples(None).train) == 2
+    (tmp_path / "dev.tsv").write_text("gj04\t1\t\tOne more sentence.\n")
+    with pytest.raises(ConflictError, match="the files of cola changed after the run began"):
+        stage.examples(None)
+
+
+SLOW_IMPORT = 100.0
+
+
+COMPUTE_TWICE = """
+import json, sys, time
+now = [0.0]
+time.monotonic = lambda: now[0]
+
+class SlowImport:
+    def find_spec(self, name, path=None, target=None):
+        now[0] += float(sys.argv[1]) * (name == "runners.stages.corpus")
+
+sys.meta_path.insert(0, SlowImport())
+from runners.computing.execute import execute
+from runners.stages.stage import Job
+for line in sys.stdin:
+    outcome = execute(Job(**json.loads(line)))
+    print(json.dumps([outcome.seconds, outcome.warm_up_seconds]))
+"""
+
+
+def job(folder: Path, name: str) -> Job:
+    text = folder / name
+    text.mkdir(parents=True)
+    words = random.Random(name)
+    for number in range(400):  # documents without common text, so that none is a duplicate
+        (text / f"{number}.txt").write_text(" ".join(f"{words.getrandbits(40):x}" for _ in range(100)))
+    corpus = TextFilesCorpus(kind="text_files", path=str(text))
+    return Job.of(Stage(CorpusStage(corpus=corpus, read=corpus.inputs())), str(folder / "stages"))
+
+
+def measured(jobs: list[Job]) -> list[list[float | None]]:
+    """Return the seconds and the warm-up seconds of each job, computed consecutively by a new process."""
+    lines = "".join(json.dumps(vars(each)) + "\n" for each in jobs)
+    command = [sys.executable, "-c", COMPUTE_TWICE, str(SLOW_IMPORT)]
+    done = subprocess.run(command, input=lines, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_imports_are_no_part_of_the_seconds_of_the_first_stage(tmp_path: Path) -> None:
+    first, second = measured([job(tmp_path, "first"), job(tmp_path, "second")])
+    assert first == second == [0.0, SLOW_IMPORT]
+
+
+def test_a_resumed_stage_has_no_warm_up_seconds(tmp_path: Path) -> None:
+    one = job(tmp_path, "text")
+    unfinished = Path(one.store) / "unfinished" / one.key
+    unfinished.mkdir(parents=True)
+    (unfinished / "left").write_text("by a run that was killed")
+    assert measured([one]) == [[0.0, None]]

@@ -1,19 +1,24 @@
-"""The mirror has every row of the ledger once, and is idempotent."""
+"""The mirror has every row of the ledger once, is idempotent, and has views of arms and trials."""
 
 import math
 from collections import Counter
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from runners.tracking import TrackingStore, mirror
+from runners.tracking.measurements import curve_points, last_rung
 from runners.tracking.mirrored_run import IDENTITY_TAG
+from runners.tracking.runs import projected
+from steeplechase.ledger.records import TrialStatus, final_loss_of
 from steeplechase.ledger.sessions import Session
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import FineTuneResult, PretrainResult
+from steeplechase.ledger.trial_history import TrialHistory
 from tests.factories.mlflow_rows import everything, rows, statuses, values_of_tag
-from tests.factories.tracked_study import LABELS, arm_row, still_running, study
+from tests.factories.tracked_study import LABELS, arm_row, pretrained, still_running, study
 
 
 def test_a_second_mirror_writes_nothing(mirrored_results: Path) -> None:
@@ -165,3 +170,75 @@ def test_an_arm_shows_how_its_loss_differs_from_the_baselines(mirrored_results: 
     assert {key: found["depthwise"][key] for key in expected} == pytest.approx(expected, abs=1e-6)
     assert found["depthwise"]["delta/score"] == pytest.approx(0.02)
     assert found.keys() == {"depthwise", "lightweight", "dynamic", "span-dynamic-k13"}
+
+
+def test_a_search_shows_what_varies_the_last_rung_and_the_settings() -> None:
+    whole = study(arms=6, seeds=(2, 3))
+    resolved = {**whole.document, "design": {"kind": "search", "space": {}}}
+    view = replace(whole, document=resolved, manifest={"settings": ["pretraining.tokens=8192"]})
+    found = {run.identity.partition("/")[2]: run for run in projected(view, ())}
+    arm, trial = found["span-dynamic"], found["span-dynamic/2"]
+    assert arm.name == "span-dynamic: architecture.convolution span_dynamic"
+    assert trial.name == "span-dynamic/2: architecture.convolution span_dynamic"
+    assert found["baseline/2"].name == "baseline/2"
+    assert (arm.tags["standing"], arm.tags["settings"]) == ("stopped at hurdle 1", "pretraining.tokens=8192")
+    values = {point.key: point.value for point in trial.points if point.key.startswith("last_rung/")}
+    history = next(each for each in view.histories if each.trial.name == "span-dynamic/2")
+    assert values == {
+        "last_rung/held_out_loss": final_loss_of(history.records[0]),
+        "last_rung/tokens": 500_000,
+    }
+    assert {point.key for point in arm.points} >= {"last_rung/held_out_loss", "last_rung/held_out_loss/n"}
+    compared = {point.key: point.value for point in found["depthwise"].points}
+    assert (
+        compared["delta/held_out_loss/low"] < compared["delta/held_out_loss"] < compared["delta/held_out_loss/high"]
+    )
+    assert "held_out_loss -0.12 [" in found["depthwise"].tags["difference"]
+
+
+def test_a_probe_is_a_curve_and_a_value_of_the_last_rung() -> None:
+    (history,) = study(arms=5, seeds=(2,)).histories[4:]
+    score = FineTuneResult(task="docs_answer", seed=1, scores={"f1": 30.123456789}, examples=10)
+    probe = replace(history.records[0], stage="probe", label="probe@500000", result=score, sequence=99)
+    history = replace(history, records=(*history.records, probe))
+    points = {(point.key, point.step): point.value for point in curve_points(history, LABELS)}
+    assert points["probe_score_by_tokens", 500_000] == 30.123456789
+    assert last_rung(history)["last_rung/probe_score"].value == 30.123456789
+
+
+def test_single_values_are_sent_once_over_repeated_mirrors(store: TrackingStore) -> None:
+    whole = study(arms=2, seeds=(1, 2))
+    for records in range(6):
+        histories = tuple(
+            replace(one, records=one.records[:records], decisions=(), status=TrialStatus.RUNNING)
+            for one in whole.histories
+        )
+        mirror(replace(whole, histories=histories), store)
+    mirror(whole, store)
+    singles = "SELECT run_uuid, key, count(*) FROM metrics WHERE step = 0 GROUP BY run_uuid, key"
+    counts = rows(store.database_file, singles)
+    assert {key for _, key, _ in counts} >= {"final/held_out_loss", "final/score", "task/docs_pair/accuracy"}
+    assert {count for *_, count in counts} == {1}
+
+
+def test_curves_of_the_audit_have_names_of_their_own(store: TrackingStore) -> None:
+    whole = study(arms=6, seeds=(2,))
+    histories = tuple(_audited(one) if one.stopped_by else one for one in whole.histories)
+    mirror(replace(whole, histories=histories), store)
+    query = (
+        "SELECT key, min(step), max(step), count(*) FROM metrics JOIN runs USING (run_uuid) "
+        "WHERE name = 'span-dynamic/2' GROUP BY key"
+    )
+    curves = {key: numbers for key, *numbers in rows(store.database_file, query)}
+    assert curves["held_out_loss_by_tokens"] == [125_000, 500_000, 4]
+    assert curves["audit/held_out_loss_by_tokens"] == [625_000, 1_000_000, 4]
+    assert curves["audit/train_loss_by_tokens"][1] > 990_000
+    assert values_of_tag(store.database_file, "audit") == {
+        "span-dynamic/2": "trained on past its stop to 1000000 tokens: held-out loss 5.034"
+    }
+    assert statuses(store.database_file)["span-dynamic/2"] == "FINISHED"
+    assert "final/held_out_loss" not in curves
+
+
+def _audited(history: TrialHistory) -> TrialHistory:
+    return replace(history, audit=(pretrained(history.trial.name, 1, 5.0, count(1000)),))

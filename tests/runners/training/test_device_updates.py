@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from runners.training.loop import NotFinite, Step, train
-from runners.training.prepared_batches import prepared_batches
+from runners.training.readings import prepared_batches
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from steeplechase.models.generation.search import SearchSettings, beam_search, greedy_search
 from steeplechase.models.sublayer.recurrent import Sublayer

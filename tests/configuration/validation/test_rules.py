@@ -1,4 +1,4 @@
-"""Arms and searched candidates are evaluated on the baseline's held-out loss, or refused."""
+"""Rules between sections: held-out losses that compare, the tracking store, and names of metrics."""
 
 from pathlib import Path
 
@@ -6,9 +6,13 @@ import pytest
 
 from runners.dag import shared_stages
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.configuration.loading import experiment_in, load_experiment
 from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.configuration.validation.metrics import unmeasured
+from steeplechase.configuration.yaml import read_file
 from steeplechase.foundation.errors import ConfigurationError
+from tests.factories.paths import EXPERIMENTS
 
 TEXT = """
 experiment: drawn
@@ -95,3 +99,72 @@ def test_a_declared_reference_makes_the_set_of_a_baseline_with_a_second_loss(tmp
     referred = spans.model_copy(update={"pretraining": pretraining})
     assert not list(violations_of(referred))
     assert shared_stages(referred).evaluation_set.key == keys[1]
+
+
+TABLE, TIMING = EXPERIMENTS / "table2.yaml", EXPERIMENTS / "table9.yaml"
+
+
+PASSWORDS = (
+    "postgresql://someone:hunter2@host/mlflow",
+    "https://someone:hunter2@host",
+    "postgresql://host/mlflow?user=someone&password=hunter2",
+)
+
+
+def with_tracking(file: Path, uri: str, folder: Path) -> Path:
+    written = folder / file.name
+    written.write_text(f'tracking: "{uri}"\n{file.read_text(encoding="utf-8")}', encoding="utf-8")
+    return written
+
+
+@pytest.mark.parametrize("uri", PASSWORDS)
+@pytest.mark.parametrize("file", [TABLE, TIMING], ids=lambda file: file.stem)
+def test_a_password_is_refused_in_one_line_that_does_not_repeat_it(file: Path, uri: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        experiment_in(read_file(with_tracking(file, uri, tmp_path)), "smoke")
+    (line,) = refused.value.lines
+    assert f"{file.name}:1: tracking: holds a password" in line
+    assert line.endswith("set MLFLOW_TRACKING_URI to the whole address")
+    assert "hunter2" not in line
+
+
+@pytest.mark.parametrize("uri", ["postgresql://someone@host/mlflow", "https://host", "sqlite:///file.db"])
+def test_addresses_without_a_password_are_accepted(uri: str, tmp_path: Path) -> None:
+    assert load_experiment(with_tracking(TABLE, uri, tmp_path), "smoke").tracking == uri
+
+
+TUNING = FineTuning(tasks=("docs_answer", "docs_pair"), sequence_length=16)
+
+
+@pytest.mark.parametrize(
+    "name", ["held_out_loss", "score", "docs_pair", "docs_answer:exact_match", "docs_answer:f1 test", "other"]
+)
+def test_a_measured_name_is_accepted(name: str) -> None:
+    assert unmeasured(name, TUNING, others=("other",)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("scor", "'scor' is not measured here. Allowed: held_out_loss, score, docs_answer, docs_pair. Did you mean"),
+        ("docs_pairs:f1", "'docs_pairs:f1' is not measured here"),
+        ("cola", "'cola' is not measured here"),
+        ("docs_answer:f2", "'docs_answer' has no further metric 'f2'. Allowed: exact_match."),
+        ("docs_answer:exact_mach", "Did you mean 'exact_match'?"),
+        ("docs_answer:f1", "'docs_answer:f1' is the primary metric of the task. Write 'docs_answer'"),
+        ("docs_answer:", "'docs_answer' has no further metric ''"),
+        ("score:f1", "'score' has no further metric 'f1'."),
+        ("held_out_loss:held_out_loss", "Write 'held_out_loss'"),
+    ],
+)
+def test_another_name_is_refused_with_what_is_allowed(name: str, expected: str) -> None:
+    assert expected in (unmeasured(name, TUNING) or "")
+
+
+def test_a_task_of_another_scale_is_known_to_margins_alone() -> None:
+    assert unmeasured("cola:accuracy", TUNING, any_scale=True) is None
+    assert unmeasured("score", FineTuning(tasks=()), any_scale=True) is None
+    assert "fine_tuning.tasks is empty" in (unmeasured("score", FineTuning(tasks=())) or "")
+    wrong = unmeasured("col", TUNING, any_scale=True) or ""
+    assert "'col' is not measured here" in wrong
+    assert wrong.endswith("Did you mean 'cola'?")

@@ -1,0 +1,211 @@
+"""What `run` says first, where it puts results, its signals and failures, and the command that decides more."""
+
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from reports.report import build
+from reports.statistics.experiment import experiment_of
+from runners.cost_estimate.prediction import Prediction, Range
+from runners.opening import RunRequest, stages_of
+from runners.part import Part
+from runners.settings import Selection
+from runners.work_queue import Failure, StageTask
+from steeplechase.commands.run import cluster_in_environment, refuse_silent_cluster
+from steeplechase.commands.run_lines import WorkLeft, deciding_lines, failure_lines, opening_lines
+from steeplechase.commands.stopping import SIGNALS, stopping
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.errors import MachineError, StoppedError
+from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.paths import ResultPaths
+from tests.factories import simulated_training as simulated
+from tests.factories.command_line import ROOT, SMOKE, command, variables
+from tests.factories.reports import document, snapshot
+from tests.factories.simulated_training import Track, curve
+from tests.reports.test_finding import Trial
+
+
+def test_the_first_line_has_experiment_scale_trials_and_time(tmp_path: Path) -> None:
+    declared = simulated.small_table(tmp_path)
+    shared = stages_of(declared)
+    request = RunRequest(
+        declared, "demo", ResultPaths.of(tmp_path / "results"), shared=shared, part=Part(("narrow",))
+    )
+    (line,) = opening_lines(request, is_default=True)
+    assert line == "simulated at scale demo (the default): 1 trial, no estimate of the time yet"
+    Track(declared, tmp_path / "results").run()
+    whole = RunRequest(declared, "whole", request.paths, shared=shared)
+    assert opening_lines(whole, is_default=False) == ("simulated: 3 trials, nothing left to compute",)
+    search = simulated.search(tmp_path)
+    (line,) = opening_lines(RunRequest(search, "whole", request.paths, shared=stages_of(search)), False)
+    assert "at most 12 trials" in line
+
+
+def test_a_disk_with_less_space_than_predicted_is_told_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = simulated.small_table(tmp_path)
+    work = WorkLeft(3, Prediction(None, Range(2e15, None, None), 3, ()))
+    monkeypatch.setattr("steeplechase.commands.run_lines.work_left", lambda *of: work)
+    request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
+    _, shortage = opening_lines(request, is_default=False)
+    assert re.fullmatch(r"warning: .*: about 2,000,000,000.0 MB are needed, and .* MB are free", shortage)
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        (["pretraining.seeds=1-3", "fine_tuning.tasks=[]"], "mine-demo"),
+        (["pretraining.tokens=1e5", "pretraining.seeds=3"], "mine-demo-tokens=1e5"),
+    ],
+)
+def test_settings_by_which_a_study_grows_leave_it_in_its_folder(settings: list[str], name: str) -> None:
+    assert Selection(overrides=tuple(settings)).paths_of("mine", "demo").folder == Path("results") / name
+
+
+@pytest.mark.parametrize(("value", "address"), [("10.0.0.1:6379", "10.0.0.1:6379"), ("", None), ("local", None)])
+def test_the_cluster_of_the_environment(monkeypatch: pytest.MonkeyPatch, value: str, address: str | None) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", value)
+    assert cluster_in_environment() == address
+
+
+def test_a_cluster_of_the_environment_that_does_not_answer_is_refused_by_the_name_of_the_variable() -> None:
+    refuse_silent_cluster("auto")
+    with pytest.raises(
+        MachineError, match=r"^RAY_ADDRESS: no Ray cluster answers at 127\.0\.0\.1:1 .* unset RAY_ADDRESS"
+    ):
+        refuse_silent_cluster("127.0.0.1:1")
+
+
+def lines(experiment: Experiment, folder: Path, trial: str) -> list[str]:
+    def answer(work: StageTask) -> Outcome | Failure:
+        return Failure("OSError: no space") if work.trial == trial else curve(work)
+
+    return list(failure_lines(Track(experiment, folder, answer).run(), experiment))
+
+
+def test_a_search_waits_for_failed_trials(tmp_path: Path) -> None:
+    first, *rest = lines(simulated.small_search(tmp_path), tmp_path, "candidate-001/1")
+    assert first == "failed: candidate-001/1; the same command repeats them"
+    assert [line.split()[0] for line in rest] == ["No", "A"]
+
+
+@pytest.mark.parametrize(("trial", "first_words"), [("narrow/1", ["failed:"]), ("nobody/1", [])])
+def test_a_table_waits_for_nothing(tmp_path: Path, trial: str, first_words: list[str]) -> None:
+    found = lines(simulated.small_table(tmp_path), tmp_path, trial)
+    assert [line.split()[0] for line in found] == first_words
+
+
+COMMAND = "steeplechase run table2 --scale demo --set pretraining.seeds=[1,2,3] --set recipe.dropout=0.1"
+
+
+def lines_of(seeds: tuple[int, ...], delta: float, folder: Path) -> list[str]:
+    trials = [
+        Trial(arm, seed).pretrained(5.0 + offset + 0.1 * (position % 3))
+        for arm, offset in (("baseline", 0.0), ("wide", delta))
+        for position, seed in enumerate(seeds)
+    ]
+    resolved = document([], pretraining={"tokens": 1000000, "seeds": [*seeds]})
+    view = snapshot(trials, {"baseline": {}, "wide": {"width": 512}}, resolved=resolved)
+    experiment = experiment_of(view.document)
+    request = RunRequest(experiment, "demo", ResultPaths(folder, folder), command=COMMAND)
+    return [*deciding_lines(request, view, build(view))]
+
+
+@pytest.mark.parametrize(("seeds", "set_to"), [((1, 2, 3), r"\d+"), ((11, 12, 13), r"\[11,12,13,14,.*\]")])
+def test_an_undecided_test_is_named_with_the_seeds_that_decide_it(
+    seeds: tuple[int, ...], set_to: str, tmp_path: Path
+) -> None:
+    undecided, decide, caveat = lines_of(seeds, -0.15, tmp_path)
+    assert "exploratory" in caveat
+    assert undecided.startswith("undecided: wide on held-out loss (")
+    words = shlex.split(decide.partition(": ")[2])
+    settings = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
+    assert settings[0] == "recipe.dropout=0.1"
+    (changed,) = settings[1:]
+    assert re.fullmatch(rf"pretraining\.seeds={set_to}", changed)
+    assert words[-2:] == ["--out", str(tmp_path)]
+
+
+def test_nothing_is_said_where_everything_is_decided(tmp_path: Path) -> None:
+    assert lines_of((1, 2, 3), -2.0, tmp_path) == []
+
+
+@pytest.mark.engines
+def test_a_stopped_run_reports_that_it_is_resumable(tmp_path: Path) -> None:
+    """Under Ray it is in `tests/runners/executors/test_ray_ends.py`, at several moments."""
+    asked = command("run", *SMOKE, "--out", tmp_path)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(asked, cwd=ROOT, env=variables(), stdout=pipe, stderr=pipe, text=True) as run:
+        while not list(tmp_path.glob("stages/progress/*.json")) and run.poll() is None:
+            time.sleep(0.05)  # until a worker is at work
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=120)
+    assert (run.returncode, out) == (75, "")
+    assert err.splitlines()[-1] == "stopped; finished stages are kept, and the same command resumes"
+    assert "Traceback" not in err
+
+
+DURING = """
+import os, signal, sys
+from steeplechase.commands.stopping import stopping
+from steeplechase.foundation.errors import StoppedError
+number = int(sys.argv[1])
+try:
+    with stopping() as stop:
+        stop.safe_point()
+        os.kill(os.getpid(), number)
+        print("still here", flush=True)
+        if sys.argv[2] == "twice":
+            os.kill(os.getpid(), number)
+        stop.safe_point()
+        print("too far", flush=True)
+except StoppedError:
+    print("stopped", flush=True)
+"""
+
+
+def during(number: signal.Signals, times: str) -> tuple[int, list[str]]:
+    command = [sys.executable, "-c", DURING, str(int(number)), times]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_a_signal_stops_at_the_next_safe_point_and_a_second_one_at_once() -> None:
+    assert during(signal.SIGTERM, "once") == (0, ["still here", "stopped"])
+    assert during(signal.SIGINT, "twice") == (-signal.SIGINT, ["still here"])
+
+
+def stopped_behind(number: signal.Signals, *, last: bool) -> None:
+    """Send a signal behind the last safe point, or before that is known."""
+    with stopping() as stop:
+        stop.safe_point()
+        if last:
+            stop.no_more_safe_points()
+        signal.raise_signal(number)
+        stop.no_more_safe_points()
+
+
+@pytest.mark.parametrize("last", [True, False], ids=["behind the last safe point", "between two"])
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_signal_is_never_forgotten_and_handlers_are_given_back(number: signal.Signals, last: bool) -> None:
+    before = [signal.getsignal(each) for each in SIGNALS]
+    with pytest.raises(StoppedError):
+        stopped_behind(number, last=last)
+    assert [signal.getsignal(each) for each in SIGNALS] == before
+
+
+def test_a_hangup_that_was_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stopping() as stop:
+            signal.raise_signal(signal.SIGHUP)
+            stop.safe_point()
+    finally:
+        signal.signal(signal.SIGHUP, before)

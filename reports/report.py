@@ -20,7 +20,7 @@ from reports.table import Table
 from reports.views import final_results, own_results, shared_results
 from steeplechase.analysis.difference import ALPHA
 from steeplechase.configuration.metrics import PrimaryMetric
-from steeplechase.configuration.yaml.writing import experiment_text
+from steeplechase.configuration.yaml.text import experiment_text
 from steeplechase.ledger.example_tables import ExampleTable
 from steeplechase.ledger.snapshot import Snapshot
 

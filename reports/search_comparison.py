@@ -15,7 +15,7 @@ from reports.table import Row, Table, interval, table
 from steeplechase.analysis.difference import Effect
 from steeplechase.analysis.search_trace import SearchTrace
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.yaml.writing import experiment_text
+from steeplechase.configuration.yaml.text import experiment_text
 from steeplechase.ledger.stage_results import finite
 
 BY_SEED = "by_seed"

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from runners.dag import SharedStages, trial_stages
-from runners.differences import differences
 from runners.scheduling.decisions import AUDIT
 from runners.stage_labels import all_labels
 from runners.stages.stage import ArmsMeasurementStage, Stage, stage_class, stage_kinds
@@ -18,7 +17,7 @@ from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.stage_label import FINE_TUNE, PRETRAIN, StageLabel
-from steeplechase.foundation.canonical import canonical_text
+from steeplechase.foundation.canonical import canonical_text, differences
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.amendments import amendments, latest_identity

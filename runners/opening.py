@@ -19,7 +19,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.plugin_folders import COPIES, copy_plugins
 from steeplechase.configuration.plugin_options import OPTIONS, recorded_options
 from steeplechase.configuration.seeds import first_seeds
-from steeplechase.configuration.validation.memory import too_small_card
+from steeplechase.configuration.validation.warnings import too_small_card
 from steeplechase.foundation.atomic_files import disk_refusals
 from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.environment import manifest

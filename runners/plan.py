@@ -19,15 +19,14 @@ from runners.task_sources import table_notes, table_warnings
 from search_space.cards import card_memory
 from search_space.cost import Convention
 from steeplechase.configuration.arm import BASELINE, Arm
-from steeplechase.configuration.continuation import continuation_notes
 from steeplechase.configuration.designs import Factorial, Search
 from steeplechase.configuration.designs.axes import grid_size
 from steeplechase.configuration.designs.search import NON_ADAPTIVE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
-from steeplechase.configuration.validation.memory import too_small_card
+from steeplechase.configuration.validation.initial_checkpoints import continuation_notes
 from steeplechase.configuration.validation.search import finishing_notes
-from steeplechase.configuration.validation.warnings import warnings_of
+from steeplechase.configuration.validation.warnings import too_small_card, warnings_of
 from steeplechase.foundation.environment import memory_bytes
 from steeplechase.foundation.errors import DataError, MachineError, UserError
 from steeplechase.ledger.artifacts import ArtifactStore

@@ -17,7 +17,7 @@ from runners.limits import Limits
 from runners.part import Part, part_of
 from search_space.module_factories import FLAG as FACTORIES_OF
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.yaml.settings import FLAG, changed_keys
+from steeplechase.configuration.yaml.loader import FLAG, changed_keys
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.ledger.paths import ResultPaths

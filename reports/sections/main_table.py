@@ -34,8 +34,7 @@ from reports.statistics.tokens_to_loss import tokens_to_loss_of
 from reports.statistics.trial_status import status_of
 from reports.table import Row, Table, compared, interval
 from steeplechase.analysis.difference import Difference, Effect, MeanTest
-from steeplechase.configuration.arm import BASELINE, changes_text
-from steeplechase.configuration.counting_notes import counting_note
+from steeplechase.configuration.arm import BASELINE, changes_text, counting_note
 from steeplechase.ledger.records import ArmRow
 
 BEST_MARK = " *"

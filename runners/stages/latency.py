@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from runners.differences import differences
 from runners.stages.context import StageContext
 from runners.stages.stage import THREADS, ArmsMeasurementStage, Stage
 from search_space.architecture import Architecture
@@ -23,7 +22,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.latency import Part, part_flops
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.atomic_files import sha256_of
-from steeplechase.foundation.canonical import fingerprint
+from steeplechase.foundation.canonical import differences, fingerprint
 from steeplechase.foundation.devices import Device
 from steeplechase.foundation.environment import manifest
 from steeplechase.foundation.errors import ConflictError, MachineError

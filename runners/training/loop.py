@@ -19,8 +19,7 @@ from torch.nn.utils import clip_grad_norm_
 from runners.training.data_parallel import ALONE, Group
 from runners.training.dropout import seed_dropout
 from runners.training.optimisers.parameter_groups import set_rate
-from runners.training.prepared_batches import prepared_batches
-from runners.training.readings import Readings
+from runners.training.readings import Readings, prepared_batches
 from search_space.candidate import Candidate
 from search_space.packing.sequences import Sequences, SequenceSource, joined
 from search_space.recipe import Recipe

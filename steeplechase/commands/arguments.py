@@ -12,13 +12,12 @@ import typer
 from runners.flags import DEFAULT_SCALE, WrongSetting, folder_named, options_of
 from search_space.cost import CONVENTIONS, Convention
 from search_space.module_factories import allow_packages
-from steeplechase.configuration.checkpoints import with_folders
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.initial_checkpoint import is_initial_checkpoint
-from steeplechase.configuration.loading import experiment_in
+from steeplechase.configuration.loading import experiment_in, with_folders
 from steeplechase.configuration.yaml import ConfigurationFile, read_file
 from steeplechase.configuration.yaml.experiment_files import experiment_file, experiment_files
-from steeplechase.configuration.yaml.settings import with_settings
+from steeplechase.configuration.yaml.loader import with_settings
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import ConfigurationError, ConflictError, UserError, not_one_of
 from steeplechase.ledger.paths import RESULTS

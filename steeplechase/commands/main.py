@@ -52,7 +52,7 @@ COMMANDS = {
     "pilot": Command(REPORTS, "steeplechase.commands.report:pilot"),
     "publish": Command(REPORTS, "steeplechase.commands.publish:publish"),
     "rebuild": Command(REPORTS, "steeplechase.commands.publish:rebuild"),
-    "claims": Command(REPORTS, "steeplechase.commands.claims:claims"),
+    "claims": Command(REPORTS, "steeplechase.commands.publish:claims"),
     "search": Command(REPORTS, "steeplechase.commands.search:application"),
     "replay": Command(REPORTS, "steeplechase.commands.replay:replay_command"),
     "describe": Command(MODELS, "steeplechase.commands.describe:describe"),

@@ -8,6 +8,7 @@ import typer
 
 from runners.flags import StoreUrl, folder_named
 from steeplechase.commands.arguments import ResultsFolder
+from steeplechase.commands.report import print_document
 from steeplechase.foundation.errors import ConflictError, MachineError
 
 PUBLISHED = Path("reports/published")
@@ -59,3 +60,18 @@ def rebuild(
             print(f"{report}: unchanged; it has no rows to build from")  # noqa: T201
     if check and changed:
         raise ConflictError([*changed, f"`steeplechase rebuild {folder}` writes what the rows give"])
+
+
+EXPERIMENTS = Path("experiments")
+
+
+def claims(
+    folder: PublishedFolder = PUBLISHED,
+    experiments: Annotated[
+        Path, typer.Option(help="The experiment files, for the cost of claims that were not run.")
+    ] = EXPERIMENTS,
+) -> None:
+    """Print the papers' claims with their verdicts as Markdown; OUT/claims.toml declares them."""
+    from reports.paper_claims import claim_rows, markdown
+
+    print_document(markdown(folder, claim_rows(folder, experiments)))

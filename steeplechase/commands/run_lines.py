@@ -17,7 +17,7 @@ from steeplechase.commands.output import program
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
-from steeplechase.configuration.yaml.settings import FLAG
+from steeplechase.configuration.yaml.loader import FLAG
 from steeplechase.foundation.errors import UserError
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import NOT_ENDED, WITHOUT_SCALES, TrialStatus

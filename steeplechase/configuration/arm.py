@@ -1,6 +1,6 @@
 """An arm: a named candidate with its changes from the baseline."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -82,3 +82,21 @@ def _short_number(value: float) -> str:
     mantissa, _, exponent = str(Decimal(plain).normalize()).partition("E")
     scientific = f"{mantissa}e{int(exponent)}" if exponent else plain
     return min(plain, scientific, key=len)
+
+
+COUNTED = (
+    "parameters and FLOPs counted on the built module, FLOPs by torch's counter; where the module names no token "
+    "embeddings, the output table of masked language modelling is included"
+)
+
+
+PRUNED = "pruned after pretraining: parameters are the most that may remain, FLOPs those of pretraining before"
+
+
+def counting_note(arms: Iterable[Arm]) -> str | None:
+    """Return the note with the names of such arms and of pruned ones, None without any."""
+    arms = list(arms)
+    counted = [arm.name for arm in arms if arm.candidate.architecture.is_counted]
+    pruned = [arm.name for arm in arms if arm.candidate.recipe.pruning is not None]
+    notes = [f"{', '.join(names)}: {note}" for names, note in ((counted, COUNTED), (pruned, PRUNED)) if names]
+    return "; ".join(notes) or None

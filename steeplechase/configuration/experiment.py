@@ -200,10 +200,6 @@ class Experiment(Recorded):
         """Return the folder of a candidate's initial checkpoint; None for a random initialisation."""
         return candidate.init_checkpoint or self.pretraining.init_checkpoint
 
-    def has_own_vocabulary(self, candidate: Candidate) -> bool:
-        """Return whether a candidate has another vocabulary than the experiment, so that no loss is comparable."""
-        return candidate.data in self.data and self.data[str(candidate.data)].tokenizer is not None
-
     @property
     def may_grow(self) -> bool:
         """Whether arms may be added to its ledger.

@@ -1,14 +1,33 @@
 """`pretraining:`, token budget, seeds, hurdle and evaluation set of pretraining."""
 
+import math
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from search_space.candidate import Candidate
-from steeplechase.configuration.hurdles.audit import Audit
 from steeplechase.configuration.hurdles.rungs import Finite, Hurdle
 from steeplechase.configuration.seeds import Seeds, first_seeds
-from steeplechase.foundation.schema import LARGEST_COUNT, OPTION, Count, Schema
+from steeplechase.foundation.randomness import stream_seed
+from steeplechase.foundation.schema import LARGEST_COUNT, OPTION, Count, Schema, Seed
+
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
+
+
+class Audit(Schema):
+    """Trains a random share of the stopped trials to the end, to estimate the hurdle's error rate."""
+
+    share: PositiveShare = 0.1
+    """Share of the stopped trials that is trained to the end, rounded up."""
+    seed: Seed = 0
+    """Seed of the draw of the trials to audit."""
+
+    def chosen(self, stopped: Iterable[str]) -> tuple[str, ...]:
+        """Return the names of the trials to audit, independent of the order in which they were stopped."""
+        names = sorted(set(stopped))
+        shuffled = sorted(names, key=lambda name: (stream_seed(self.seed, f"audit of {name}"), name))
+        return tuple(sorted(shuffled[: math.ceil(len(names) * self.share - 1e-9)]))
 
 
 class Pretraining(Schema):

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from pydantic import BaseModel
@@ -72,3 +72,13 @@ def json_in_html(value: object) -> str:
 def fingerprint(value: JsonValue) -> str:
     """Return the sha256 of the canonical text as 64 hexadecimal digits."""
     return hashlib.sha256(canonical_text(value).encode()).hexdigest()
+
+
+def differences(known: JsonValue, wanted: JsonValue, path: str = "") -> Iterator[str]:
+    """Yield `a.b: 1 there, 2 here` for every value that differs; a missing value is at its default."""
+    if isinstance(known, dict) and isinstance(wanted, dict):
+        for name in sorted(known.keys() | wanted.keys()):
+            yield from differences(known.get(name), wanted.get(name), f"{path}.{name}" if path else name)
+    elif known != wanted:
+        there, here = ("the default" if value is None else canonical_text(value) for value in (known, wanted))
+        yield f"{path}: {there} there, {here} here"

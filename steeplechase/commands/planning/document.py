@@ -8,9 +8,8 @@ from runners.plan import ArmPlan, Plan
 from runners.plan_tuning import TuningCost
 from search_space.cost import Convention
 from steeplechase.commands.arguments import Chosen
-from steeplechase.commands.planning.costs import gpu_document
+from steeplechase.commands.planning.costs import gpu_document, timed_document
 from steeplechase.commands.planning.published import document as published_document
-from steeplechase.commands.planning.timed_part import timed_document
 from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.claims import parse_orderings
 from steeplechase.configuration.experiment import Experiment

@@ -14,10 +14,9 @@ from runners.stage_labels import fine_tune_labels
 from search_space.cost import Convention
 from steeplechase.commands.arguments import Chosen
 from steeplechase.commands.planning import published
-from steeplechase.commands.planning.costs import gpu_lines, source_encoders
+from steeplechase.commands.planning.costs import gpu_lines, show_timed, source_encoders
 from steeplechase.commands.planning.document import Uses, uses_of
-from steeplechase.commands.planning.timed_part import show_timed
-from steeplechase.configuration.counting_notes import counting_note
+from steeplechase.configuration.arm import counting_note
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.canonical import canonical_text

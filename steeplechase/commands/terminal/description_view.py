@@ -20,7 +20,7 @@ from search_space.module_architecture import ModuleArchitecture
 from search_space.released.publication import Publication
 from search_space.stack import Block
 from search_space.summary import Description, PartCost, receptive_field
-from steeplechase.configuration.counting_notes import COUNTED
+from steeplechase.configuration.arm import COUNTED
 
 PICTURE_WIDTH = 64
 VISIBLE = {"left_to_right": "all up to itself", "right_to_left": "all from itself on"}

@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 
 from search_space.overrides import absolute_path
 from steeplechase.configuration.claims import UnclearClaim, parse_orderings, unknown_arms
-from steeplechase.configuration.continuation import checkpoint_violations
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import is_frozen, settings_of
@@ -21,7 +20,10 @@ from steeplechase.configuration.validation.arms import (
     untrained_violations,
 )
 from steeplechase.configuration.validation.fine_tuning import fine_tuning_violations
-from steeplechase.configuration.validation.initial_checkpoints import initial_checkpoint_violations
+from steeplechase.configuration.validation.initial_checkpoints import (
+    checkpoint_violations,
+    initial_checkpoint_violations,
+)
 from steeplechase.configuration.validation.metrics import margin_violations, own_metric_violations, unmeasured
 from steeplechase.configuration.validation.search import policy_violations, rung_violations, search_violations
 from steeplechase.configuration.validation.tuning import tune_violations

@@ -9,7 +9,7 @@ from steeplechase.foundation.errors import ConfigurationError, first_lines
 MISTAKES_SHOWN_AT_MOST = 50
 SHOWN_CHARACTERS = 80
 
-Path = tuple[str | int, ...]
+Keys = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Location:
     """
 
     line: int
-    path: Path = ()
+    path: Keys = ()
     origin: str = ""
 
     def under(self, *path: str | int) -> "Location":

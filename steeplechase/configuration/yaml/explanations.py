@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ErrorType
 
-from steeplechase.configuration.yaml.errors import SHOWN_CHARACTERS, Location, Mistake, Path, mistake, shown
+from steeplechase.configuration.yaml.errors import SHOWN_CHARACTERS, Keys, Location, Mistake, mistake, shown
 from steeplechase.configuration.yaml.nodes import LARGEST_INTEGER, Entries, Leaf, Node, child
 from steeplechase.configuration.yaml.schema_paths import (
     ResolvedLocation,
@@ -176,7 +176,7 @@ def mistakes_of_rules(file: str, document: Node, violations: Iterable[Violation]
     return tuple(mistake(file, _nearest(document, each.path), each.message) for each in violations)
 
 
-def _nearest(document: Node, path: Path) -> Location:
+def _nearest(document: Node, path: Keys) -> Location:
     node = document
     for position, key in enumerate(path):
         below = child(node, key)

@@ -168,6 +168,15 @@ def relocated(node: Node, moved: Callable[[Location], Location]) -> Node:
     return Entries(moved(node.location), below, node.flawed)
 
 
+def with_leaves(node: Node, changed: Callable[[str, Leaf], Leaf], key: str = "") -> Node:
+    """Return a node with every scalar of it and below it changed; a function gets the key that it or its list has."""
+    if isinstance(node, Leaf):
+        return changed(key, node)
+    if isinstance(node, Items):
+        return replace(node, nodes=tuple(with_leaves(item, changed, key) for item in node.nodes))
+    return replace(node, nodes={name: with_leaves(item, changed, name) for name, item in node.nodes.items()})
+
+
 def child(node: Node, key: str | int) -> Node | None:
     """Return the node at a key or a list position, None if there is none."""
     if isinstance(node, Entries) and isinstance(key, str):
@@ -241,13 +250,12 @@ class _Reader:
             if refusal:
                 self._report(Location(line, location.path), refusal)
                 flawed = True
-            elif key_node.value in nodes:
-                first = nodes[key_node.value].location.line
-                self._report(
-                    Location(line, location.path).under(key_node.value), f"duplicate key, first at line {first}"
-                )
+                continue
+            key, at = key_node.value, Location(line, (*location.path, key_node.value))
+            if key in nodes:
+                self._report(at, f"duplicate key, first at line {nodes[key].location.line}")
             else:
-                nodes[key_node.value] = self.node(value_node, Location(line, (*location.path, key_node.value)))
+                nodes[key] = self.node(value_node, at)
         return Entries(location, nodes, flawed)
 
     def _leaf(self, node: yaml.ScalarNode, location: Location) -> Leaf:
@@ -256,8 +264,7 @@ class _Reader:
             return Leaf(location, None, flawed=True)
         if node.style is not None:
             return Leaf(location, str(node.value))
-        later_lines = range(node.start_mark.line + 1, min(node.end_mark.line + 1, len(self._lines)))
-        for line in later_lines:
+        for line in range(node.start_mark.line + 1, min(node.end_mark.line + 1, len(self._lines))):
             hint = missing_space(self._lines[line])
             if hint:  # the line was read as part of the text above it
                 self._report(Location(line + 1, location.path), hint)

@@ -7,7 +7,16 @@ from pathlib import Path
 from search_space.released.models import PRESETS, Preset
 from steeplechase.configuration.yaml.errors import Location, Mistake, mistake, refuse, shown
 from steeplechase.configuration.yaml.explanations import NAME_PATTERN, NAME_RULE
-from steeplechase.configuration.yaml.nodes import Entries, Items, Leaf, Node, child, read_document, relocated
+from steeplechase.configuration.yaml.nodes import (
+    Entries,
+    Items,
+    Leaf,
+    Node,
+    child,
+    read_document,
+    relocated,
+    with_leaves,
+)
 from steeplechase.configuration.yaml.text import read_text
 from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import UserError, did_you_mean
@@ -73,9 +82,7 @@ def documents(base: Entries, overrides: dict[str, Entries]) -> dict[str | None, 
 
 
 def refuse_unknown_scale(file: str, document: Entries, scale: str, known: tuple[str, ...]) -> None:
-    """Raise ConfigurationError unless the file has the scale."""
-    if scale in known:
-        return
+    """Raise ConfigurationError for a scale that the file has not."""
     location = document.nodes[SCALES_KEY].location if SCALES_KEY in document.nodes else document.location
     choices = f"this file has {', '.join(known)}" if known else "this file has no scales"
     refuse([mistake(file, location, f"{scale!r} is not a scale; {choices}.{did_you_mean(scale, known)}")])
@@ -192,19 +199,15 @@ OF_DATA = PATHS | {"paths", "data"}
 """Keys whose text, or each text of whose list, is the path of a file or a folder."""
 
 
-def with_paths_beside(document: Entries, folder: Path) -> Entries:
+def with_paths_beside(document: Node, folder: Path) -> Node:
     """Return a document whose paths begin with the folder where it has the file and the working directory has not."""
-    return replace(document, nodes={key: _node(key, node, folder) for key, node in document.nodes.items()})
 
+    def placed(key: str, leaf: Leaf) -> Leaf:
+        if key in OF_DATA and isinstance(leaf.value, str) and _is_beside(leaf.value, folder):
+            return replace(leaf, value=str(folder / leaf.value))
+        return leaf
 
-def _node(key: str, node: Node, folder: Path) -> Node:
-    if isinstance(node, Entries):
-        return with_paths_beside(node, folder)
-    if isinstance(node, Items):
-        return replace(node, nodes=tuple(_node(key, each, folder) for each in node.nodes))
-    if key in OF_DATA and isinstance(node.value, str) and _is_beside(node.value, folder):
-        return replace(node, value=str(folder / node.value))
-    return node
+    return with_leaves(document, placed)
 
 
 def _is_beside(path: str, folder: Path) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated, get_args, get_origin
 
 from pydantic import BaseModel
 
-from steeplechase.configuration.yaml.errors import Path
+from steeplechase.configuration.yaml.errors import Keys
 from steeplechase.configuration.yaml.nodes import Node, child
 from steeplechase.foundation.schema import VARIANT_KEY, options_of
 
@@ -24,11 +24,11 @@ class ResolvedLocation:
     """The type of the mapping that contains the node."""
     alternatives: object
     """The union of the owner's alternatives, or the owner."""
-    missing_keys: Path
+    missing_keys: Keys
     """The rest of the path, which does not exist in the document."""
 
 
-def find(model: type[BaseModel], document: Node, location: Path) -> ResolvedLocation:
+def find(model: type[BaseModel], document: Node, location: Keys) -> ResolvedLocation:
     """Resolve a pydantic location, which has kinds and members of unions between the keys."""
     resolved = ResolvedLocation(document, model, model, model, ())
     union: object = model

@@ -1,15 +1,18 @@
 """YAML text to PyYAML nodes: bytes of a file, syntax errors with a correction, limits before a node is made."""
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import yaml
+from pydantic import BaseModel
 
 from steeplechase.configuration.yaml.errors import Mistake, refuse
 from steeplechase.configuration.yaml.experiment_files import experiment_files, shown
 from steeplechase.foundation.atomic_files import read_regular
+from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import ConfigurationError, MachineError, closest
 
 # a key without a space before its value, as in `lr:0.1`, but not `http://…` or `12:30`
@@ -222,3 +225,19 @@ def _refusal(event: yaml.NodeEvent) -> str:
             f"the tag {tag.replace(CORE_TAGS, '!!')} is not allowed; write a plain value, or quote it to make it text"
         )
     return ""
+
+
+WIDTH = 110
+
+
+def experiment_text(experiment: BaseModel, remark: str) -> str:
+    """Return the text of a file that declares the experiment, with a remark of one line above it.
+
+    Plugins are named by their folders as the experiment's own file names them.
+    """
+    document = canonical(experiment)
+    plugins = document.get("plugins")
+    if isinstance(plugins, list):
+        document["plugins"] = [plugin["path"] if isinstance(plugin, dict) else plugin for plugin in plugins]
+    plain = json.loads(json.dumps(document, ensure_ascii=False))  # YAML has no enumerations
+    return f"# {remark}\n{yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=WIDTH)}"

@@ -16,8 +16,7 @@ from runners.stages.tokens import TokensStage
 from runners.stages.untrained import UntrainedStage
 from runners.stages.word_embeddings import WordEmbeddingsStage
 from search_space.candidate import Candidate
-from steeplechase.configuration.data import Data
-from steeplechase.configuration.experiment import Experiment, objectives_of
+from steeplechase.configuration.experiment import Data, Experiment, objectives_of
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from steeplechase.configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, UNPRUNED, UNTRAINED, StageLabel

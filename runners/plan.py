@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from runners.conflicts import growth_lines
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.missing_data import missing_device, short_text
+from runners.opening import growth_lines
 from runners.part import WHOLE, Part
 from runners.plan_notes import final_notes, final_stages, reference_notes, score_notes, standings_in
 from runners.plan_tuning import TuningCost, plan_tuning_of

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from runners.stages.context import StageContext
 from runners.stages.stage import Stage, StageDeclaration
-from steeplechase.configuration.data import Data
-from steeplechase.configuration.experiment import Experiment, objectives_of
+from steeplechase.configuration.experiment import Data, Experiment, objectives_of
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import Count, JsonValue
 from steeplechase.tasks.corpora.assembly import DuplicateFilter, Split, read_documents, read_summary

@@ -16,7 +16,6 @@ from steeplechase.analysis.difference import MeanTest
 from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.arms import ArmTable, Rules, without_repeats
 from steeplechase.configuration.claims import DeclaredClaim
-from steeplechase.configuration.data import Data
 from steeplechase.configuration.designs import Design, OneDesign, Search
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.latency import of_former_layout
@@ -34,6 +33,19 @@ from steeplechase.tasks.corpora.option import Corpus
 from steeplechase.tasks.lexicon.supersenses import Lexicon
 from steeplechase.tasks.mentions.declaration import Mentions
 from steeplechase.tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
+
+
+class Data(Schema):
+    """A text, a vocabulary, or both, for arms with its name: `data: NAME`.
+
+    Every arm is evaluated on the held-out text of the experiment's corpus. What its training text repeats of that is
+    left out. Held-out losses are comparable for one vocabulary; arms with another are compared on tasks alone.
+    """
+
+    corpus: Corpus | None = None
+    """The training text; by default the experiment's."""
+    tokenizer: TokenizerDeclaration | None = None
+    """The vocabulary, learned from this text or given as a file; by default the experiment's, of its own text."""
 
 
 class PaperStatement(Schema):

@@ -29,7 +29,7 @@ from search_space.objective import LanguageModel
 from search_space.output_layer import Transformed
 from search_space.output_layer.option import OutputLayerOption
 from search_space.source_encoder import update_flops
-from steeplechase.commands.generation import Search, texts_of
+from steeplechase.commands.generate import Search, texts_of
 from steeplechase.configuration.fine_tuning import SourceEncoder, TextGeneration
 from steeplechase.foundation.errors import DataError
 from steeplechase.ledger.checkpoints import TunedTrial

@@ -24,7 +24,7 @@ from runners.stages.stage import Job, Stage
 from runners.training.checkpoint import save_weights
 from search_space.architecture import Architecture
 from search_space.overrides import apply
-from steeplechase.commands.generation import Search, texts_of
+from steeplechase.commands.generate import Search, texts_of
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun

@@ -24,7 +24,7 @@ from steeplechase.ledger.amendments import amendments, latest_identity
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.declared_rows import declared_rows
 from steeplechase.ledger.final_plan import FINALISTS, FinalPlan
-from steeplechase.ledger.records import ArmRow, Record, Status, TrialStatus
+from steeplechase.ledger.records import Record, Status, TrialStatus
 from steeplechase.ledger.rows import plain
 from steeplechase.ledger.trial_history import histories_of
 
@@ -93,18 +93,18 @@ def _declared(experiment: Experiment, shared: SharedStages) -> dict[str, JsonVal
     from runners.search.next_arms import arm_row  # with the samplers, which a plan of a new study does not import
 
     arms = [arm_row(experiment, arm, place, 0, 0) for place, arm in enumerate(experiment.arms)]
+    shown: list[JsonValue] = [
+        {name: value for name, value in plain(arm).items() if value is not None and name != "after_record"}
+        for arm in arms
+    ]
     stages = dict.fromkeys(label for arm in arms for label in trial_stages(experiment, shared, arm.candidate, first))
     return {
-        "arms": [_plain(arm) for arm in arms],
+        "arms": shown,
         "seeds": [*seeds] if isinstance(seeds, tuple) else None,
         "labels": [*all_labels(experiment)],
         "stages": [*stages],
         "shared": {label: stage.key for label, stage in shared.named().items()},
     }
-
-
-def _plain(arm: ArmRow) -> JsonValue:
-    return {name: value for name, value in plain(arm).items() if value is not None and name != "after_record"}
 
 
 def _arms_of(declared: Mapping[str, JsonValue]) -> list[str]:

@@ -92,13 +92,8 @@ def collected(calls: Iterable[Callable[[], T]]) -> list[T]:
             lines += error.lines
             kind = DataError if isinstance(error, DataError) else kind
     if lines:
-        raise kind(_hint_last(dict.fromkeys(lines)))
+        raise kind(sorted(dict.fromkeys(lines), key=lambda line: line == HINT))  # the common hint last
     return results
-
-
-def _hint_last(lines: Iterable[str]) -> list[str]:
-    """Return the lines with the common hint last."""
-    return sorted(lines, key=lambda line: line == HINT)
 
 
 def tasks_of(experiment: Experiment) -> tuple[str, ...]:

@@ -99,7 +99,8 @@ def plan_of(
     shared, refusal = _shared_or_refusal(experiment)
     remaining = [] if shared is None else missing_of(store, shared.named().values())
     missing_shared = len(remaining)
-    planned = [_planned(experiment, shared, arm, convention, part, store) for arm in _arms_of(experiment, part)]
+    arms = (arm for arm in experiment.arms if not part.arms or arm.name in part.arms)
+    planned = [_planned(experiment, shared, arm, convention, part, store) for arm in arms]
     remaining += (stage for _, missing in planned for stage in missing)
     remaining += [] if shared is None else missing_of(store, final_stages(experiment, shared))
     tuning = plan_tuning_of(experiment, shared, convention, partial(missing_of, store), places.folder)
@@ -139,10 +140,6 @@ def _shared_or_refusal(experiment: Experiment) -> tuple[SharedStages | None, Use
         return shared_stages(experiment), None
     except (DataError, MachineError) as refusal:
         return None, refusal
-
-
-def _arms_of(experiment: Experiment, part: Part) -> Iterator[Arm]:
-    return (arm for arm in experiment.arms if not part.arms or arm.name in part.arms)
 
 
 def _planned(

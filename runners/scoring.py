@@ -154,7 +154,7 @@ def part_scores(
             scores["scores"] = {**cast("dict[str, JsonValue]", scores["scores"])} | _own_scores(
                 own, task, examples_folder / part, predictions, dev_search
             )
-        result |= _with_part_name(part, scores)
+        result |= {scores_name(part) if name == "scores" else name: value for name, value in scores.items()}
         if part == "dev" and (absent := _without_value(task, examples_folder / part)):
             result["without_value"] = {**absent}
         if task.form != "span" and len(set(predictions)) == 1:
@@ -184,10 +184,6 @@ def _own_scores(
     rows = np.flatnonzero(chosen).tolist()
     sides = [references[row] for row in rows], [predicted[row] for row in rows]
     return {name: value for reference in own for name, value in own_scores(reference, *sides).items()}
-
-
-def _with_part_name(part: str, scores: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    return {scores_name(part) if name == "scores" else name: value for name, value in scores.items()}
 
 
 def label_scores(

@@ -126,7 +126,7 @@ def _measurement(
     folder = store.folder(record.stage, record.key)
     size, warm_up = None, None
     if measured_folders[record.stage] <= MOST_MEASURED_FOLDERS and folder.is_dir():
-        size = _bytes_in(folder)
+        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         with suppress(CorruptionError):  # a damaged stage is an error elsewhere; here only its seconds are unknown
             outcome = store.outcome(record.stage, record.key)
             warm_up = None if outcome is None else outcome.warm_up_seconds
@@ -156,7 +156,3 @@ def _operations(record: Record, candidate: Candidate, declared: _Declared) -> fl
         updates = candidate.recipe.steps(marks[-1])
         return end / updates * candidate.recipe.pruning.updates(updates)
     return float(end - start)
-
-
-def _bytes_in(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

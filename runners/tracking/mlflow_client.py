@@ -126,7 +126,8 @@ class TrackingClient:
             Metric(point.key, point.value, run.started + point.milliseconds, point.step) for point in wanted.points
         ]
         absent = [Param(key, text) for key, text in wanted.parameters.items() if key not in run.parameters]
-        kinds = (points, METRICS_PER_BATCH), (absent, ENTITIES_PER_BATCH), (_tags_of(tags), ENTITIES_PER_BATCH)
+        given = [RunTag(key, text) for key, text in tags.items()]
+        kinds = (points, METRICS_PER_BATCH), (absent, ENTITIES_PER_BATCH), (given, ENTITIES_PER_BATCH)
         for metrics, parameters, texts in zip_longest(
             *(_batches(items, size) for items, size in kinds), fillvalue=[]
         ):
@@ -191,10 +192,6 @@ def _known(run: Run) -> KnownRun:
         metrics={name: (value,) for name, value in run.data.metrics.items()},
         artifacts=run.info.artifact_uri,
     )
-
-
-def _tags_of(tags: Mapping[str, str]) -> list[RunTag]:
-    return [RunTag(key, text) for key, text in tags.items()]
 
 
 def _batches(items: Sequence[Item], size: int) -> Iterator[list[Item]]:

@@ -13,7 +13,6 @@ from runners.training.optimisers.parameter_groups import set_rate
 from search_space.optimiser.option import OptimiserOption
 from search_space.recipe import Recipe
 from search_space.schedule.option import ScheduleOption
-from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import OpenOption
 from steeplechase.models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json
 
@@ -33,17 +32,14 @@ def recipe_contracts(kind: type[ScheduleOption] | type[OptimiserOption]) -> Iter
 
 def _outcomes(option: OpenOption, title: str) -> Iterator[Outcome]:
     field = "schedule" if isinstance(option, ScheduleOption) else "optimiser"
-    violation = next(_violations(Recipe.model_validate({field: option}), field), None)
+    violations = Recipe.model_validate({field: option}).violations()
+    violation = next((each for each in violations if each.path[0] == field), None)
     if violation is not None:
         yield Outcome(title, "loaded", skipped=f"a recipe with it breaks a rule: {violation.message}")
     elif isinstance(option, ScheduleOption):
         yield from outcomes_of(OF_SCHEDULES, option, title)
     elif isinstance(option, OptimiserOption):
         yield from outcomes_of(OF_OPTIMISERS, option, title)
-
-
-def _violations(recipe: Recipe, field: str) -> Iterator[Violation]:
-    return (each for each in recipe.violations() if each.path[0] == field)
 
 
 def rate_is_a_share_of_the_peak(schedule: ScheduleOption) -> None:

@@ -76,7 +76,9 @@ def measured_apart(folder: Path) -> Iterator[Outcome]:
         problem = f"had not ended after {LONGEST_SECONDS:g} s; the rest is not measured"
         yield Outcome(place, ENDS, problem=problem)
     elif refusal is None:
-        yield Outcome(place, GOES_ON, problem=f"it was ended {_how(process.wait())}; the rest is not measured")
+        code = process.wait()
+        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
+        yield Outcome(place, GOES_ON, problem=f"it was ended {how}; the rest is not measured")
     elif refusal["end"]:
         raise UserError.of_exit_code(refusal["exit_code"], refusal["end"]) or UserError(refusal["end"])
 
@@ -97,10 +99,6 @@ def _in_time(process: "subprocess.Popen[str]", lines: Iterable[str], late: Event
         if line is None:
             return
         yield line
-
-
-def _how(code: int) -> str:
-    return f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
 
 
 def line_of(outcome: Outcome) -> str:

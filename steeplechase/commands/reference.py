@@ -117,11 +117,8 @@ def _parts(sections: list[Section]) -> Iterator[tuple[str, str]]:
 
 
 def _name(section: Section) -> str:
-    return f"`{section.kind}`" if section.kind is not None else _spaced(section.model.__name__)
-
-
-def _spaced(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower().capitalize()
+    words = re.sub(r"(?<!^)(?=[A-Z])", " ", section.model.__name__)
+    return f"`{section.kind}`" if section.kind is not None else words.lower().capitalize()
 
 
 def _declaration(section: Section) -> str:

@@ -50,7 +50,8 @@ def replay_command(
         _refuse_replay_options(search, budget, seeds)
         document = _decisions(_required(curves))
     else:
-        document = _searches() if search == LIST else _replayed(_required(curves), search, budget, seeds)
+        known: dict[str, JsonValue] = {"searches": [*SEARCHES], "recommended": RECOMMENDED}
+        document = known if search == LIST else _replayed(_required(curves), search, budget, seeds)
     print(json.dumps(document, indent=2, ensure_ascii=False) if as_json else _text(document))  # noqa: T201
 
 
@@ -59,10 +60,6 @@ def _refuse_replay_options(search: str, budget: float, seeds: int) -> None:
     defaults = {"--search": (search, RECOMMENDED), "--budget": (budget, BUDGET), "--seeds": (seeds, SEEDS)}
     if given := [flag for flag, (value, default) in defaults.items() if value != default]:
         raise ConfigurationError(f"--decisions: they are those of the search itself; leave {', '.join(given)} out")
-
-
-def _searches() -> dict[str, JsonValue]:
-    return {"searches": [*SEARCHES], "recommended": RECOMMENDED}
 
 
 def _decisions(folder: Path) -> dict[str, JsonValue]:

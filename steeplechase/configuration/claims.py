@@ -219,7 +219,8 @@ def parse_claim(text: str) -> Claim:
         raise UnclearClaim(f"{text!r} is not a claim; write {EXAMPLE}, and {QUOTING}")
     sign, keyword, metric = Sign(match["sign"]), match["keyword"], match["metric"]
     if match["other_metric"] != metric:
-        unknown = next((each for each in (metric, match["other_metric"]) if _is_misspelt(each)), None)
+        others = (each for each in (metric, match["other_metric"]) if each not in BUILT_IN_METRICS)
+        unknown = next((each for each in others if closest(each, BUILT_IN_METRICS) is not None), None)
         if unknown is not None:
             raise UnclearClaim(f"{text!r}: {unknown!r} is not a metric.{did_you_mean(unknown, BUILT_IN_METRICS)}")
         raise UnclearClaim(f"{text!r} compares {metric} with {match['other_metric']}; both sides must be one metric")
@@ -233,10 +234,6 @@ def parse_claim(text: str) -> Claim:
     if first == second:
         raise UnclearClaim(f"{text!r} compares {first} with itself")
     return claim_of(metric, first, sign, second, size)
-
-
-def _is_misspelt(metric: str) -> bool:
-    return metric not in BUILT_IN_METRICS and closest(metric, BUILT_IN_METRICS) is not None
 
 
 def parse_orderings(text: str) -> tuple[Ordering, ...]:

@@ -34,7 +34,8 @@ def next_seeds(
     depends on the values only, not on the time.
     """
     counts = {arm: len(seeds) for arm, seeds in run.items()}
-    wanted = {arm: _next_look(rule, counts[arm]) for arm in _undecided(rule, values, counts, baseline, test)}
+    undecided = _undecided(rule, values, counts, baseline, test)
+    wanted = {arm: next((look for look in rule.looks.counts if look > counts[arm]), counts[arm]) for arm in undecided}
     wanted[baseline] = max([counts.get(baseline, 0), *wanted.values()])  # compared with every undecided arm
     added = {
         arm: tuple(seed for seed in range(1, wanted[arm] + 1) if seed not in seeds)
@@ -42,11 +43,6 @@ def next_seeds(
         if arm in wanted
     }
     return {arm: seeds for arm, seeds in added.items() if seeds}
-
-
-def _next_look(rule: SequentialSeeds, count: int) -> int:
-    """Return the number of seeds at the look after `count` seeds; `count` after the last look."""
-    return next((look for look in rule.looks.counts if look > count), count)
 
 
 def _undecided(

@@ -42,7 +42,7 @@ class DeclaredRows:
     def trials(self) -> tuple[TrialRow, ...]:
         """Return the trials of declared arms and seeds, arm after arm; of extra seeds those that have a row."""
         seeds = self._declared["seeds"]
-        places = {name: place for place, name in enumerate(self._names)}
+        places = {arm["name"]: place for place, arm in enumerate(self._declared["arms"])}
         found = [row for row in self.ledger.trials() if row.arm in places and (not seeds or row.seed in seeds)]
         order = {seed: place for place, seed in enumerate(seeds or ())}
         return tuple(sorted(found, key=lambda row: (places[row.arm], order.get(row.seed, 0))))
@@ -75,10 +75,6 @@ class DeclaredRows:
     def _declared(self) -> Mapping[str, Any]:
         assert self.amendment.declared is not None
         return self.amendment.declared
-
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(arm["name"] for arm in self._declared["arms"])
 
     @cached_property
     def _arms(self) -> tuple[ArmRow, ...]:

@@ -32,7 +32,8 @@ def reuse(ledger: Ledger, folder: Path, sources: Iterable[Path], objects: str = 
         if source.resolve() == folder.resolve():
             raise ConflictError(f"{source}: is the results folder itself, which is resumed without --reuse")
         with open_rows(source) as rows, scratch_folder(copies, ".copying-") as temporary:
-            write_export(rows, temporary, attachments(example_tables(source, rows, _of(source, objects))))
+            asked = objects if ResultPaths.of(source).objects == objects.rstrip("/") else ""
+            write_export(rows, temporary, attachments(example_tables(source, rows, asked)))
             sha256 = sha256_of(temporary / EXPORT_FOLDER / CHECKSUM_FILE)
             known = reused_sources(ledger)
             if sha256 in {each.sha256 for each in known}:
@@ -48,10 +49,6 @@ def reuse(ledger: Ledger, folder: Path, sources: Iterable[Path], objects: str = 
                 "machines": _machines(rows),
             }
             ledger.set_fact(FACT.format(len(known) + 1), fact)
-
-
-def _of(source: Path, objects: str) -> str:
-    return objects if ResultPaths.of(source).objects == objects.rstrip("/") else ""
 
 
 def _machines(rows: LedgerRows) -> list[JsonValue]:

@@ -32,6 +32,7 @@ from steeplechase.tasks.tokenizer import SETTINGS_FILE, VOCABULARY_FILE, Tokeniz
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS, vocabulary_text
 
 ENCODER = "encoder"
+OF_GENERATOR = ("generator.", "generator_head.", "generator_training.")
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ def from_trial(folder: Path, trial: str | None, objects: str = "") -> Exported:
     pretrained = pretrained_trial(folder, trial, objects)
     file = pretrained.stage / CHECKPOINT / WEIGHTS
     saved = load_file(file)
-    weights = {name.removeprefix(f"{ENCODER}."): value for name, value in saved.items() if not _of_generator(name)}
+    kept = {name: value for name, value in saved.items() if not name.startswith(OF_GENERATOR)}
+    weights = {name.removeprefix(f"{ENCODER}."): value for name, value in kept.items()}
     tokenizer = load_tokenizer(pretrained.tokens)
     arm, _, seed = pretrained.trial.rpartition("/")
     provenance = {
@@ -118,10 +120,6 @@ def refuse_module(architecture: Architecture, name: str) -> None:
     """Raise ConfigurationError for an architecture that is any module: it has no form in transformers."""
     if architecture.is_counted:
         raise ConfigurationError(f"{name}: its architecture is of kind module, which its own library can save")
-
-
-def _of_generator(name: str) -> bool:
-    return name.startswith(("generator.", "generator_head.", "generator_training."))
 
 
 GENERATION = "generation_config.json"
@@ -237,7 +235,8 @@ def _card(exported: Exported, class_name: str, notes: Sequence[str], weights_has
     facts |= {"encoder parameters": f"{architecture.parameters:,}"}
     opening = ["---", "library_name: transformers", "---", "", f"# {exported.title}", ""]
     opening += [f"{class_name}, exported by Steeplechase. `AutoModel.from_pretrained` on this folder opens it.", ""]
-    table = ["| | |", "|---|---|", *(f"| {name} | {_cell(value)} |" for name, value in facts.items()), ""]
+    bar = "\\|"
+    table = ["| | |", "|---|---|", *(f"| {name} | {value.replace('|', bar)} |" for name, value in facts.items()), ""]
     differences = [f"- {note[0].upper()}{note[1:]}." for note in notes]
     if exported.tokenizer is not None:
         mask = exported.tokenizer.special_pieces[-1]
@@ -246,7 +245,3 @@ def _card(exported: Exported, class_name: str, notes: Sequence[str], weights_has
             "`AutoTokenizer.from_pretrained(..., split_special_tokens=True)` reads them so."
         )
     return "\n".join([*opening, *table, *(["## What to know", "", *differences, ""] if differences else [])])
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

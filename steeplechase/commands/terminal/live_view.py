@@ -72,10 +72,8 @@ class LiveView(Screen):
             self.tell(f"{account.owner}: {cached_stages}{more} of {total} stages cached")
 
     def _running(self, part: RunProgress) -> Running:
-        return [(work, self._progress(work) or STARTING) for work in part.running]
-
-    def _progress(self, work: StageTask) -> StageProgress | None:
-        return read_progress(self._store.progress_file(work.stage.key))
+        file = self._store.progress_file
+        return [(work, read_progress(file(work.stage.key)) or STARTING) for work in part.running]
 
     def _drawing(self, account: "_ProgressAccount", running: Running) -> Group:
         table = Table(box=None, pad_edge=False, expand=False)

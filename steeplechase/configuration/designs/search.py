@@ -156,15 +156,12 @@ class Search(Schema):
                 if path in self.space:
                     message = f"the structure {structure.kind} of {stack} has it already. Leave one of them out"
                     yield Violation(("space", path), message)
-            if self._starts_from_baseline and structure.genome(baseline, stack) is None:
+            mutates = self.policy is not None and self.tournament.initial_population == "baseline"
+            if mutates and structure.genome(baseline, stack) is None:
                 message = (
                     "the baseline's program is not in this space, so that no mutant of it is; widen the space, or"
                 )
                 yield Violation(where, f"{message} start with tournament: {{initial_population: random}}")
-
-    @property
-    def _starts_from_baseline(self) -> bool:
-        return self.policy is not None and self.tournament.initial_population == "baseline"
 
     def _objective_violations(self) -> Iterator[Violation]:
         yield from listed_twice(self.objectives, "objectives")
@@ -192,16 +189,13 @@ class Search(Schema):
                 yield Violation((name,), f"has no effect with policy {self.policy}; leave it out")
         if self.objectives not in (("held_out_loss",), ("score",)):
             yield Violation(("objectives",), f"policy {self.policy} has one objective, held_out_loss or score")
-        elif self.objectives == ("score",) and not self._trains_every_child_to_the_end:
+        trained_to_the_end = self.policy != PROGRESSIVE_HURDLES and self.tournament.trained_share == 1
+        if self.objectives == ("score",) and not trained_to_the_end:
             message = (
                 "a score is measured at the end of a training alone. Did you mean policy: tournament, which trains "
                 "every child to the end, or cohorts under a hurdle with a probe?"
             )
             yield Violation(("objectives", 0), message)
-
-    @property
-    def _trains_every_child_to_the_end(self) -> bool:
-        return self.policy != PROGRESSIVE_HURDLES and self.tournament.trained_share == 1
 
     def _is_set(self, name: str) -> bool:
         """Return whether a field has another value than its default; records hold every field."""

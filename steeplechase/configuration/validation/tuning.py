@@ -144,17 +144,13 @@ def _arm_violations(experiment: Experiment, tune: Tune) -> Iterator[Violation]:
     for point in points:
         reason = impossible_arm(tuple(arms), point, experiment.constraints)
         if reason is not None:
-            values = ", ".join(f"{_leaf(path)} {value}" for path, value in point.items())
+            values = ", ".join(f"{path.rpartition('.')[2]} {value}" for path, value in point.items())
             yield Violation(("vary",), f"at {values}, {reason}; every arm is tried at the same points")
 
 
 def _field(path: str) -> str:
     """Return the field of the recipe that a path is, or is inside of."""
     return path.removeprefix(ROOT).partition(".")[0]
-
-
-def _leaf(path: str) -> str:
-    return path.rpartition(".")[2]
 
 
 def _overlap(path: str, change: str) -> bool:

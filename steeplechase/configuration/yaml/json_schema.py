@@ -8,7 +8,7 @@ import ast
 import inspect
 import json
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import pairwise
 
@@ -36,25 +36,21 @@ class DescribingSchema(GenerateJsonSchema):
 def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
     """Return the docstring below each field by the field's name; a subclass's overrides that of its base."""
     declarations = [each for each in reversed(model.__mro__) if issubclass(each, BaseModel) and each is not BaseModel]
-    return {name: text for each in declarations for name, text in _docstrings(each)}
+    return {name: text for each in declarations for name, text in _docstrings(each).items()}
 
 
 @cache  # a declaration is part of many schemas, and each reading parses its whole file
-def _docstrings(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
-    return tuple(_parsed(model))
-
-
-def _parsed(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+def _docstrings(model: type[BaseModel]) -> Mapping[str, str]:
     if "described_by" in vars(model):  # generated from other declarations, without source code of its own
-        for each in vars(model)["described_by"]:
-            yield from field_docstrings(each).items()
-        return
+        return {name: text for each in vars(model)["described_by"] for name, text in field_docstrings(each).items()}
+    found: dict[str, str] = {}
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     assert isinstance(definition, ast.ClassDef)
     for field, after in pairwise(definition.body):
         match field, after:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                yield name, inspect.cleandoc(text)
+                found[name] = inspect.cleandoc(text)
+    return found
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

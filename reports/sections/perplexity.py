@@ -11,7 +11,7 @@ from reports.grid import Column
 from reports.section import Section, one_table
 from reports.statistics.results import Results
 from reports.table import Row, number, spread_columns
-from steeplechase.configuration.measurements import PERPLEXITY
+from steeplechase.configuration.measurements.perplexity import PERPLEXITY
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.stage_results import PerplexityResult, finite

@@ -7,7 +7,7 @@ from reports.grid import Column
 from reports.section import Section, one_table
 from reports.statistics.results import Results
 from reports.table import Row, spread_columns
-from steeplechase.configuration.measurements import RARE_WORDS
+from steeplechase.configuration.measurements.rare_words import RARE_WORDS
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.stage_results import RareWordsResult, finite

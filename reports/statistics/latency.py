@@ -10,7 +10,7 @@ from reports.table import Row, Table, table
 from search_space.architecture import Architecture
 from steeplechase.analysis.bootstrap import Estimate, median, median_ratio
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import Latency, part_flops
+from steeplechase.configuration.measurements.latency import Latency, part_flops
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.stage_results import LatencyResult, Machine
 

@@ -19,7 +19,7 @@ from runners.stages.context import StageContext
 from runners.stages.stage import THREADS, ArmsMeasurementStage, Stage
 from search_space.architecture import Architecture
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import Part, part_flops
+from steeplechase.configuration.measurements.latency import Part, part_flops
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.canonical import differences, fingerprint

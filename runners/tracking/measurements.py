@@ -16,7 +16,7 @@ from runners.tracking.mirrored_run import Point
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.analysis.effects import difference_of
 from steeplechase.configuration import metrics
-from steeplechase.configuration.measurements import ATTENTION
+from steeplechase.configuration.measurements.attention import ATTENTION
 from steeplechase.configuration.stage_label import PRETRAIN, PROBE, TASK_STAGES, fine_tuning_cells, pretraining_marks
 from steeplechase.ledger.metrics import values_of_trial
 from steeplechase.ledger.records import Record, TrialStatus, with_results

@@ -18,9 +18,9 @@ from steeplechase.configuration.arms import ArmTable, Rules, without_repeats
 from steeplechase.configuration.claims import DeclaredClaim
 from steeplechase.configuration.designs import Design, OneDesign, Search
 from steeplechase.configuration.fine_tuning import FineTuning
-from steeplechase.configuration.latency import of_former_layout
 from steeplechase.configuration.matched_budget import Match, add_matched_arms
 from steeplechase.configuration.measurements import Measures
+from steeplechase.configuration.measurements.latency import of_former_layout
 from steeplechase.configuration.plugin_folders import Plugins
 from steeplechase.configuration.plugins import sources_of
 from steeplechase.configuration.pretraining import NO_TRIALS, Pretraining

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from search_space.objective import PretrainingObjective
 from search_space.sublayer import add_recorded_sublayer, forget_recorded_sublayers, sublayers_by_letter
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import part_flops
+from steeplechase.configuration.measurements.latency import part_flops
 from steeplechase.configuration.plugin_declarations import DOWNSTREAM
 from steeplechase.configuration.plugins import loaded_plugins
 from steeplechase.foundation.canonical import canonical, defaults_of

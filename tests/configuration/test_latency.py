@@ -10,8 +10,8 @@ from search_space.candidate import Candidate
 from search_space.cost import CONVENTIONS, MATMUL
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import of_former_layout, part_flops, part_parameters
 from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.measurements.latency import of_former_layout, part_flops, part_parameters
 from steeplechase.configuration.yaml import scales
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.foundation.schema import JsonValue

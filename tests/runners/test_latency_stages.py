@@ -15,9 +15,9 @@ from runners.scheduling.state import RunState
 from runners.stages.context import ProgressFile, StageContext
 from runners.stages.latency import LatencyStage, this_machine
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import Latency
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.measurements import Measures
+from steeplechase.configuration.measurements.latency import Latency
 from steeplechase.foundation.errors import ConflictError, CorruptionError
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths

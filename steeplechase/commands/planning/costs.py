@@ -25,7 +25,7 @@ from steeplechase.configuration.arm import changes_text
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import SourceEncoder
 from steeplechase.configuration.fine_tuning_runs import settings_of
-from steeplechase.configuration.latency import Latency, part_flops, part_parameters
+from steeplechase.configuration.measurements.latency import Latency, part_flops, part_parameters
 from steeplechase.foundation.schema import JsonValue
 
 FROM_FLOPS = 1e16  # minutes of a GPU

@@ -6,25 +6,25 @@ back as the same bytes. Losses and scores may be NaN or infinite in memory; `fin
 
 from functools import cache
 
+from steeplechase.configuration.measurements.attention import ALL as ALL
+from steeplechase.configuration.measurements.attention import PER_HEAD as PER_HEAD
+from steeplechase.configuration.measurements.attention import READINGS as READINGS
+from steeplechase.configuration.measurements.attention import TEXT as TEXT
+from steeplechase.configuration.measurements.attention import AttentionResult as AttentionResult
+from steeplechase.configuration.measurements.attention import Cells as Cells
+from steeplechase.configuration.measurements.attention import uniform_concentration as uniform_concentration
+from steeplechase.configuration.measurements.latency import LatencyResult as LatencyResult
+from steeplechase.configuration.measurements.latency import Machine as Machine
+from steeplechase.configuration.measurements.own_measurement import OwnMeasurementResult as OwnMeasurementResult
+from steeplechase.configuration.measurements.perplexity import PerplexityResult as PerplexityResult
+from steeplechase.configuration.measurements.rare_words import RareWordsResult as RareWordsResult
+from steeplechase.configuration.measurements.rare_words import WordEmbeddingsResult as WordEmbeddingsResult
+from steeplechase.configuration.stage_result import Curve as Curve
+from steeplechase.configuration.stage_result import Real as Real
+from steeplechase.configuration.stage_result import Result as Result
+from steeplechase.configuration.stage_result import finite as finite
+from steeplechase.configuration.stage_result import finite_points as finite_points
 from steeplechase.foundation.schema import Whole, subclasses
-from steeplechase.ledger.stage_results.measurements import ALL as ALL
-from steeplechase.ledger.stage_results.measurements import PER_HEAD as PER_HEAD
-from steeplechase.ledger.stage_results.measurements import READINGS as READINGS
-from steeplechase.ledger.stage_results.measurements import TEXT as TEXT
-from steeplechase.ledger.stage_results.measurements import AttentionResult as AttentionResult
-from steeplechase.ledger.stage_results.measurements import Cells as Cells
-from steeplechase.ledger.stage_results.measurements import LatencyResult as LatencyResult
-from steeplechase.ledger.stage_results.measurements import Machine as Machine
-from steeplechase.ledger.stage_results.measurements import OwnMeasurementResult as OwnMeasurementResult
-from steeplechase.ledger.stage_results.measurements import PerplexityResult as PerplexityResult
-from steeplechase.ledger.stage_results.measurements import RareWordsResult as RareWordsResult
-from steeplechase.ledger.stage_results.measurements import WordEmbeddingsResult as WordEmbeddingsResult
-from steeplechase.ledger.stage_results.measurements import uniform_concentration as uniform_concentration
-from steeplechase.ledger.stage_results.result import Curve as Curve
-from steeplechase.ledger.stage_results.result import Real as Real
-from steeplechase.ledger.stage_results.result import Result as Result
-from steeplechase.ledger.stage_results.result import finite as finite
-from steeplechase.ledger.stage_results.result import finite_points as finite_points
 from steeplechase.ledger.stage_results.shared import ContaminationResult as ContaminationResult
 from steeplechase.ledger.stage_results.shared import CorpusResult as CorpusResult
 from steeplechase.ledger.stage_results.shared import EncodedPart as EncodedPart

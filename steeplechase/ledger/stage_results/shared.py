@@ -6,8 +6,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from steeplechase.analysis.proportions import wilson
+from steeplechase.configuration.stage_result import Real, Result
 from steeplechase.foundation.schema import Whole
-from steeplechase.ledger.stage_results.result import Real, Result
 
 
 class SplitCounts(Result):

@@ -5,9 +5,10 @@ The comparison of ConvBERT's Table 9 (arXiv 2008.02496). FLOPs and parameters of
 
 import json
 from collections.abc import Iterator, Mapping
+from statistics import median
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
@@ -15,7 +16,8 @@ from search_space.cost import MATMUL, Component, Convention, Role
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.stack import components
 from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.measurement import Measurement
+from steeplechase.configuration.measurements.measurement import Measurement
+from steeplechase.configuration.stage_result import Result
 from steeplechase.foundation.devices import Device
 from steeplechase.foundation.errors import Violation, listed_twice
 from steeplechase.foundation.schema import Count, JsonValue, Name, Seed
@@ -97,6 +99,40 @@ class Latency(Measurement):
             yield from ((("faster", position), name) for name in ordering.split(" > "))
         for position, name in enumerate(self.widening):
             yield ("widening", position), name
+
+
+class Machine(Result):
+    """What seconds depend on besides the declaration; seconds of two machines are never compared."""
+
+    processor: str
+    system: str
+    instructions: str
+    """The widest vector instructions that torch uses here."""
+    device: str
+    threads: Count
+    clock: str
+    python: str
+    torch: str
+    operators: str
+    """What computes the windows of the convolutions: compiled operators, or torch."""
+    code: str
+    """sha256 of the source of `models`: what was timed."""
+
+
+class LatencyResult(Result):
+    """One sequence length, timed whole: for every arm the seconds of one pass in each round, in the rounds' order."""
+
+    finished: ClassVar[tuple[str, ...]] = ("latency",)
+    length: Count
+    arms: tuple[Name, ...]
+    """In the experiment's order, the baseline first: text in a ledger keeps no order of keys."""
+    seconds: Mapping[Name, tuple[Annotated[FiniteFloat, Field(gt=0)], ...]]
+    machine: Machine
+
+    @property
+    def outcome(self) -> str:
+        """The median of every arm in milliseconds."""
+        return ", ".join(f"{arm} {1e3 * median(self.seconds[arm]):.3g} ms" for arm in self.arms)
 
 
 def part_flops(architecture: Architecture, part: Part, length: int, convention: Convention = MATMUL) -> int:

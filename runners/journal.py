@@ -25,7 +25,7 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.declared_rows import declared_rows
-from steeplechase.ledger.kept_examples import ExampleKeeper
+from steeplechase.ledger.example_values import ExampleKeeper
 from steeplechase.ledger.records import ArmRow, Record, Status
 from steeplechase.ledger.reused_rows import NOTHING, ReusedRows
 from steeplechase.ledger.stage_results import FailedStage, FineTuneResult, StageResult

@@ -18,7 +18,7 @@ from steeplechase.foundation.errors import StoppedError, UserError
 from steeplechase.ledger.amendments import set_fact_of_version
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.example_tables import refuse_missing_examples
-from steeplechase.ledger.kept_examples import ExampleKeeper
+from steeplechase.ledger.example_values import ExampleKeeper
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.reuse import reuse
 from steeplechase.ledger.reused_rows import reused_rows

@@ -1,6 +1,6 @@
 """Measures the concentration of attention near the diagonal, and the mean attention map of each layer.
 
-ConvBERT, arXiv 2008.02496, Table 8; `configuration/measurements/attention.py` documents the choices that the paper leaves open.
+ConvBERT, arXiv 2008.02496, Table 8; what the paper leaves open is in `configuration/measurements/attention.py`.
 """
 
 from __future__ import annotations

@@ -21,16 +21,14 @@ from runners.tracking.measurements import (
 )
 from runners.tracking.mirrored_run import (
     IDENTITY_TAG,
+    INCOMPLETE,
     NOTE_TAG,
     SCORE_TAG,
+    STATUS,
     STUDY_TAG,
     MirroredRun,
     Point,
     RunStatus,
-)
-from runners.tracking.run_texts import (
-    INCOMPLETE,
-    STATUS,
     arm_status,
     cut,
     interruption,

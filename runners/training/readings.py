@@ -3,6 +3,8 @@
 A late reading lets the host enqueue the next update while the device computes. What is read then may show that the
 loss was not finite, so the steps are guarded on the device: from the first such update on, none changes a weight or a
 moment, and the model is as it was before it.
+
+The batch of the next update may be prepared meanwhile, in a thread of its own.
 """
 
 from collections import deque

@@ -1,4 +1,4 @@
-"""`steeplechase publish` and `steeplechase rebuild`: published reports with the rows they are built from."""
+"""`steeplechase publish`, `rebuild` and `claims`: published reports with the rows they are built from."""
 
 import os
 from pathlib import Path

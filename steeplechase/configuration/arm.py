@@ -1,4 +1,4 @@
-"""An arm: a named candidate with its changes from the baseline."""
+"""An arm: a named candidate with its changes from the baseline, and notes on arms that are counted or pruned."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

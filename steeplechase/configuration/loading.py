@@ -1,4 +1,8 @@
-"""Loads an experiment from a file and applies the rules between its sections."""
+"""Loads an experiment from a file and applies the rules between its sections.
+
+What an initial checkpoint fixes and the file leaves out are its architecture and its tokenizer, and the architecture
+of an arm with another checkpoint.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,9 @@
-"""`pretraining:`, token budget, seeds, hurdle and evaluation set of pretraining."""
+"""`pretraining:`, token budget, seeds, hurdle and its audit, and evaluation set of pretraining.
+
+The audit of a hurdle is an untruncated control sample of the stopped trials, drawn by seed and name alone. Early
+rungs favour candidates that learn fast at first (So et al. 2019 compare at unequal budgets; arXiv 2508.14818 measures
+it). The final values of stopped trials estimate how often a hurdle is wrong.
+"""
 
 import math
 from collections.abc import Iterable

@@ -19,8 +19,7 @@ from steeplechase.foundation.errors import CorruptionError, MachineError
 from steeplechase.ledger.csv_cells import escaped, unescaped
 from steeplechase.ledger.csv_export import ExportedLedger, attachment_names, csv_text, read_attachment
 from steeplechase.ledger.database import LedgerRows
-from steeplechase.ledger.example_values import array_bytes, read_example_values
-from steeplechase.ledger.kept_examples import KeptExamples, Mask
+from steeplechase.ledger.example_values import KeptExamples, Mask, array_bytes, read_example_values
 from steeplechase.ledger.metrics import final_record
 from steeplechase.ledger.reading import open_rows
 from steeplechase.ledger.records import Record, with_results

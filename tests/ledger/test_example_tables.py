@@ -28,8 +28,7 @@ from steeplechase.ledger.example_tables import (
     example_tables,
     kept_example_tables,
 )
-from steeplechase.ledger.example_values import write_example_values
-from steeplechase.ledger.kept_examples import ExampleKeeper, example_files
+from steeplechase.ledger.example_values import ExampleKeeper, example_files, write_example_values
 from steeplechase.ledger.paths import EXPORT_FOLDER
 from steeplechase.ledger.reading import open_rows
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow

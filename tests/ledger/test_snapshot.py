@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reports.statistics.trial_status import status_of
 from runners.opening import RunRequest, open_ledger
-from runners.tracking.run_texts import stop_reason
+from runners.tracking.mirrored_run import stop_reason
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.checkpoints import tuned_trials
 from steeplechase.ledger.database import Ledger

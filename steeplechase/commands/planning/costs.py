@@ -1,4 +1,4 @@
-"""Lines of `plan` on costs: hours and memory on GPUs, and new source encoders."""
+"""Lines of `plan` on costs: hours and memory on GPUs, timed parts, and new source encoders."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,9 @@
-"""Validation of initial checkpoints, of fine-tuning without pretraining, and of what arms change of fine-tuning."""
+"""Validation of initial checkpoints, of fine-tuning without pretraining, and of what arms change of fine-tuning.
+
+The checkpoints of `pretraining` are where a longer budget continues the trainings of a shorter one. The learning rate
+up to one must not depend on the budget: `constant`, `inverse_square_root`, and `warmup_stable_decay` before its decay
+(Hägele et al. 2024, arXiv 2405.18392).
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterator

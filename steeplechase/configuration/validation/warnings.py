@@ -1,4 +1,8 @@
-"""Warnings about valid settings of an experiment that are probably mistakes. Pure."""
+"""Warnings about valid settings of an experiment that are probably mistakes. Pure.
+
+The memory of an arm has a lower bound in closed form. On a GPU a stage that runs out goes on once with twice the
+micro-batches, so an arm that fits then is warned of, and one that does not is refused before the first stage.
+"""
 
 from collections.abc import Iterator
 

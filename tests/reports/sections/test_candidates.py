@@ -14,7 +14,7 @@ from reports.sections.candidates import candidates_table
 from reports.sections.pareto import trade_offs
 from reports.statistics.reading import results_of
 from reports.statistics.results import Results
-from runners.tracking.run_texts import stop_reason
+from runners.tracking.mirrored_run import stop_reason
 from steeplechase.configuration.metrics import primary_metric
 from steeplechase.ledger.records import Record, Status, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot

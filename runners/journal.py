@@ -21,7 +21,6 @@ from runners.work_queue import Failure, StageTask, TaskId
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs
 from steeplechase.foundation.errors import MachineError, UserError
-from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.declared_rows import declared_rows
@@ -189,7 +188,8 @@ class Journal:
             if step.requested_proposals is not None:
                 step = proposed_step(self.state, step.requested_proposals)
             if step.requested_fact is not None:
-                step = Step(facts=self._requested_fact(step.requested_fact))
+                compute = {"tuning": tuning_plan, "warm_start": earlier_results}[step.requested_fact]
+                step = Step(facts={step.requested_fact: compute(self.state.experiment)})
             if not self._write(step):
                 self._step = step
         return self._step
@@ -212,10 +212,6 @@ class Journal:
             self._fail(task, outcome)
         if task.trial is not None:
             self.decide_next()
-
-    def _requested_fact(self, name: str) -> dict[str, JsonValue]:
-        compute = {"tuning": tuning_plan, "warm_start": earlier_results}[name]
-        return {name: compute(self.state.experiment)}
 
     def _write(self, step: Step) -> bool:
         """Write the rows of a step in one transaction per kind; return whether there were any."""

@@ -24,7 +24,6 @@ from steeplechase.foundation.atomic_files import disk_refusals
 from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.environment import manifest
 from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError
-from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.amendments import amend, amendments, set_fact_of_version
 from steeplechase.ledger.database import LEDGER_NAME, Ledger, plugin_options_in
 from steeplechase.ledger.database_file import killed_while_created
@@ -182,7 +181,8 @@ def _begin(ledger: Ledger, request: RunRequest) -> None:
         ledger.set_fact("scale", request.scale)
         ledger.set_fact("labels", [*all_labels(experiment)])
         ledger.set_fact("document", experiment.model_dump(mode="json"))
-        ledger.set_fact("manifest", _manifest(request))
+        overrides = request.settings.overrides
+        ledger.set_fact("manifest", {**manifest(), **({"settings": [*overrides]} if overrides else {})})
         ledger.set_fact("impossible", experiment.impossible_points)
         ledger.set_fact("identity", experiment.identity())
         _keep_plugin_options(ledger, experiment)
@@ -201,11 +201,6 @@ def _set_aside(folder: Path) -> str:
         if (file := folder / f"{LEDGER_NAME}{suffix}").exists():
             file.rename(f"{kept}{suffix}")
     return f"{folder}: no trial of the experiment in it had ended; begun anew, its ledger is kept in {kept.name}"
-
-
-def _manifest(request: RunRequest) -> dict[str, JsonValue]:
-    overrides = request.settings.overrides
-    return {**manifest(), **({"settings": [*overrides]} if overrides else {})}
 
 
 def lost_ledger(paths: ResultPaths) -> str | None:

@@ -51,12 +51,8 @@ class TuningCost:
         return self.arms * len(self.points) * len(self.seeds)
 
 
-@dataclass(frozen=True)
-class RecordedTuning:
-    """Records of an existing run."""
-
-    tried: TuningPlan
-    choices: tuple[Choice, ...]
+Recorded = tuple[TuningPlan, tuple[Choice, ...]]
+"""The plan of an existing run, and what it has chosen."""
 
 
 def plan_tuning_of(
@@ -71,7 +67,7 @@ def plan_tuning_of(
     if tune is None:
         return None
     view, recorded = tuning_view(experiment), _recorded_tuning(experiment, folder)
-    points: tuple[Point, ...] = recorded.tried.points if recorded else points_of(tune, baseline)
+    points: tuple[Point, ...] = recorded[0].points if recorded else points_of(tune, baseline)
     own_stages = () if shared is None else _own_stages(experiment, shared, recorded)
     known_stages = [] if shared is None else list(_stages(view, shared, points))
     missing = missing_of(known_stages)
@@ -88,7 +84,7 @@ def plan_tuning_of(
         train_flops=flops * len(points) * len(tune.seeds),
         stages=per_trial * len(experiment.arms) * len(points) * len(tune.seeds),
         cached=None if shared is None else len(known_stages) - len(missing),
-        own_arms=(sum(choice.point > 0 for choice in recorded.choices) if recorded and recorded.choices else None),
+        own_arms=sum(choice.point > 0 for choice in recorded[1]) if recorded and recorded[1] else None,
         remaining=(*missing, *missing_of(own_stages)),
     )
 
@@ -100,16 +96,17 @@ def _stages(view: Experiment, shared: SharedStages, points: tuple[Point, ...]) -
                 yield from trial_stages(view, shared, apply(arm.candidate, point), seed).values()
 
 
-def _own_stages(experiment: Experiment, shared: SharedStages, recorded: RecordedTuning | None) -> Iterator[Stage]:
+def _own_stages(experiment: Experiment, shared: SharedStages, recorded: Recorded | None) -> Iterator[Stage]:
     """Yield the stages of the arms at their own recipes; before the choice, as if all differ from the shared one."""
-    choices = {choice.arm: choice.point for choice in recorded.choices} if recorded else {}
+    tried, chosen = recorded or (None, ())
+    choices = {choice.arm: choice.point for choice in chosen}
     for arm in experiment.arms:
-        point = recorded.tried.points[choices[arm.name]] if recorded and choices else UNKNOWN
+        point = tried.points[choices[arm.name]] if tried and choices else UNKNOWN
         for seed in first_seeds(experiment.pretraining.seeds) if point else ():
             yield from trial_stages(experiment, shared, apply(arm.candidate, point), seed).values()
 
 
-def _recorded_tuning(experiment: Experiment, folder: Path) -> RecordedTuning | None:
+def _recorded_tuning(experiment: Experiment, folder: Path) -> Recorded | None:
     """Return the tuning records of a run of this experiment in the folder, None if there is none."""
     if not (folder / LEDGER_NAME).is_file():
         return None
@@ -117,4 +114,4 @@ def _recorded_tuning(experiment: Experiment, folder: Path) -> RecordedTuning | N
         identity = experiment.identity()
         same = canonical_text(with_paths_as_in(ledger.fact("identity"), identity)) == canonical_text(identity)
         tried = ledger.fact(TUNING) if same else None
-        return None if tried is None else RecordedTuning(TuningPlan.of(tried), choices_of(ledger.fact(CHOICES)))
+        return None if tried is None else (TuningPlan.of(tried), choices_of(ledger.fact(CHOICES)))

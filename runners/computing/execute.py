@@ -75,7 +75,9 @@ def load_libraries(declaration: StageDeclaration) -> None:
         import_module("runners.training.pretrained")
         _set_numerics(*declaration.numerics)
     if declaration.uses_kernels:
-        _load_operators()
+        from steeplechase.models.kernels.native.build import library
+
+        library()
 
 
 def _set_numerics(precision: Precision, deterministic: bool) -> None:
@@ -93,12 +95,6 @@ def _set_numerics(precision: Precision, deterministic: bool) -> None:
     torch.set_float32_matmul_precision("high" if precision == "tensorfloat32" else "highest")
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # nothing reads it
     torch.set_flush_denormal(True)
-
-
-def _load_operators() -> None:
-    from steeplechase.models.kernels.native.build import library
-
-    library()
 
 
 warm_up = WarmUp()

@@ -84,12 +84,13 @@ def predicted(stages: Iterable[Stage], measurements: Iterable[Measured]) -> Pred
     unscaled: set[str] = set()
     costs: dict[tuple[str, str, float, int], tuple[Range, Range | None]] = {}
     for stage in stages:
-        group = (stage.kind, _device(stage))
+        device, parameters = _encoder_of(stage)
+        group = (stage.kind, device)
         if group not in by_group:
             missing.add(stage.kind)
             continue
         used.add(group)
-        size = (*group, stage_flops(stage), _parameters(stage))
+        size = (*group, stage_flops(stage), parameters)
         unscaled |= set() if size[2] else {stage.kind}
         if size not in costs:
             costs[size] = _cost(by_group[group], *size[2:])
@@ -172,15 +173,11 @@ def _distance(size: float, other_size: float) -> float:
     return abs(log(max(size, 1.0)) - log(max(other_size, 1.0)))
 
 
-def _device(stage: Stage) -> str:
+def _encoder_of(stage: Stage) -> tuple[str, int]:
+    """Return the device of a stage and the parameters of its encoder, 0 without one."""
     declaration = stage.declaration
     if isinstance(declaration, PretrainStage | MinimalPairsStage):
-        return declaration.candidate.recipe.device
-    return declaration.device if isinstance(declaration, ON_ENCODER) else "cpu"
-
-
-def _parameters(stage: Stage) -> int:
-    declaration = stage.declaration
-    if isinstance(declaration, PretrainStage | MinimalPairsStage):
-        return declaration.candidate.architecture.parameters
-    return declaration.architecture.parameters if isinstance(declaration, ON_ENCODER) else 0
+        return declaration.candidate.recipe.device, declaration.candidate.architecture.parameters
+    if isinstance(declaration, ON_ENCODER):
+        return declaration.device, declaration.architecture.parameters
+    return "cpu", 0

@@ -150,7 +150,9 @@ def read_export(folder: Path) -> ExportedLedger:
     Raises CorruptionError if a file is missing, differs from its checksum, or does not parse.
     """
     source = folder / EXPORT_FOLDER
-    _verify(source)
+    checksums = _checksums(source)
+    for name in (*(f"{table}.csv" for table in ROW_TYPES), "facts.csv"):
+        _verify_checksum(source / name, checksums.get(name))
     facts = dict(_facts(source / "facts.csv"))
     for options in plugin_options_in(facts):
         add_recorded_options(options)
@@ -257,12 +259,6 @@ def _lines(path: Path, known: tuple[str, ...]) -> Iterator[tuple[int, dict[str, 
             if len(cells) != len(header):
                 raise CorruptionError(f"{path}:{reader.line_num}: {len(cells)} cells under {len(header)} columns")
             yield reader.line_num, dict(zip(header, cells, strict=True))
-
-
-def _verify(source: Path) -> None:
-    checksums = _checksums(source)
-    for name in (*(f"{table}.csv" for table in ROW_TYPES), "facts.csv"):
-        _verify_checksum(source / name, checksums.get(name))
 
 
 def _verify_checksum(path: Path, expected: str | None) -> None:

@@ -99,7 +99,9 @@ def history_of(
     audited = set() if stop is None else _labels_beyond(latest, stop)
     before_stop = tuple(record for record in latest if record.label not in audited)
     audit = tuple(record for record in latest if record.label in audited)
-    return TrialHistory(trial, before_stop, own_decisions, _status(before_stop, own_decisions, labels), audit)
+    statuses = {record.label: record.status for record in before_stop}
+    status = trial_status(statuses, stop is not None, all(label in statuses for label in labels))
+    return TrialHistory(trial, before_stop, own_decisions, status, audit)
 
 
 def _labels_beyond(records: Sequence[Record], level: int) -> set[str]:

@@ -31,7 +31,7 @@ def came_to(snapshot: Snapshot) -> str:
     tuning = snapshot.tuning
     assert tuning is not None
     tried = {one.trial.name: (one.status, [record.key for record in one.records]) for one in tuning.histories}
-    choices = [choice.as_json for choice in tuning.choices]
+    choices = [choice.model_dump_json() for choice in tuning.choices]
     return json.dumps([found(snapshot), tried, choices, tuning.tried.model_dump(mode="json")], sort_keys=True)
 
 

@@ -75,9 +75,9 @@ def load_libraries(declaration: StageDeclaration) -> None:
         import_module("runners.training.pretrained")
         _set_numerics(*declaration.numerics)
     if declaration.uses_kernels:
-        from steeplechase.models.kernels.native.build import library
+        from steeplechase.models.kernels.native.build import library as operators
 
-        library()
+        operators()
 
 
 def _set_numerics(precision: Precision, deterministic: bool) -> None:

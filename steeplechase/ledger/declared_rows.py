@@ -12,8 +12,9 @@ from typing import Any
 from steeplechase.configuration.stage_label import PRETRAIN, StageLabel
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.amendments import Amendment, amendments
+from steeplechase.ledger.amendments import amendments
 from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.facts import Amendment
 from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
 from steeplechase.ledger.rows import parsed, with_texts
 

@@ -98,7 +98,7 @@ class Amendment(_Fact):
     """Changed parts: `arms`, other sections that decide what is run, and names in `VERDICT_SECTIONS`."""
     document: Object
     identity: Annotated[Object, _in_the_form_of(_Identity)]
-    impossible: list[list[str]]
+    impossible: Annotated[list[JsonValue], _in_the_form_of(list[list[str]])]
     """The impossible points that were left out."""
     declared: Annotated[Object, _in_the_form_of(_Declared)] | None = None
     """Arms, seeds and stages from then on, for `ledger/declared_rows.py`; None where every row is declared."""

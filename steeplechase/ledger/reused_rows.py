@@ -12,9 +12,10 @@ from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.ledger.csv_export import ExportedLedger, read_export
 from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.facts import ReusedSource
 from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
 from steeplechase.ledger.records import Record, Status
-from steeplechase.ledger.reused_sources import ReusedSource, reused_sources
+from steeplechase.ledger.reused_sources import reused_sources
 
 COPIES = "reused"
 NAME_LENGTH = 12

@@ -11,12 +11,13 @@ from steeplechase.configuration.plugin_options import OPTIONS, recorded_flops
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.errors import MachineError
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.amendments import Amendment, amendments, fact_of_version
+from steeplechase.ledger.amendments import amendments, fact_of_version
 from steeplechase.ledger.database import LedgerRows, TrialRows
 from steeplechase.ledger.declared_rows import declared_rows, refuse_unknown_rungs
+from steeplechase.ledger.facts import Amendment, ReusedSource
 from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan, winner_of
 from steeplechase.ledger.records import NOT_ENDED, ArmRow, Record, TrialStatus
-from steeplechase.ledger.reused_sources import ReusedSource, reused_sources
+from steeplechase.ledger.reused_sources import reused_sources
 from steeplechase.ledger.sessions import Session, sessions
 from steeplechase.ledger.task_references import (
     PROBE_REFERENCE,

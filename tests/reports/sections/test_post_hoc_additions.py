@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reports.report import build
-from steeplechase.ledger.amendments import Amendment
+from steeplechase.ledger.facts import Amendment
 from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.reports import Trial, document, snapshot
 from tests.reports.sections.test_claims import rows

@@ -45,10 +45,10 @@ LOSS = '"status":"finished","result":{"tokens":1,"held_out_loss":2.0}'
     ("name", "text", "where"),
     [
         ("experiment", "7", "string"),
-        ("labels", '"pretrain@1"', "list"),
+        ("labels", '"pretrain@1"', "array"),
         ("labels", '["pretrain@1", 2]', "1: "),
         ("labels", f'["pretrain@{"9" * 5000}"]', "0: "),
-        ("document", "[]", "dictionary"),
+        ("document", "[]", "object"),
         ("document", '{"a": NaN}', "expected value"),
         ("document", DEEP, "recursion"),
         ("identity", '{"experiment": "a", "pretraining": []}', "pretraining"),

@@ -1,8 +1,11 @@
 """A head over the vocabulary: the interface, and heads whose logits are products with one vector per token."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 
+import numpy as np
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms, vocabulary_cross_entropy, vocabulary_logits
@@ -29,6 +32,21 @@ class OutputHead(nn.Module):
         uniforms: Uniforms = None,
     ) -> tuple[Float[Tensor, ""], Int[Tensor, " predicted"]]:
         """Return the mean cross-entropy in nats, and tokens sampled at the uniform numbers."""
+
+    def groups(self, targets: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
+        """Return the numbers of the rows that `grouped_loss` computes apart, by their targets; by default none."""
+        return ()
+
+    def grouped_loss(
+        self,
+        x: Float[Tensor, "predicted width"],
+        table: Float[Tensor, "vocab embedding"],
+        targets: Int[Tensor, " predicted"],
+        uniforms: Uniforms = None,
+        groups: Sequence[Tensor] = (),
+    ) -> tuple[Float[Tensor, ""], Int[Tensor, " predicted"]]:
+        """Return the loss with its `groups` on the device, which the host has found: nobody waits for the device."""
+        return self.loss(x, table, targets, uniforms)
 
 
 class ProductHead(OutputHead):

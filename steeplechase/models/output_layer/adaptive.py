@@ -4,10 +4,13 @@ The probability of a token below the first cutoff is one of the head's softmax; 
 the head times its own in the cluster's softmax.
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
@@ -54,15 +57,28 @@ class Head(OutputHead):
         uniforms: Uniforms = None,
     ) -> tuple[Float[Tensor, ""], Int[Tensor, " predicted"]]:
         """Return the mean cross-entropy in nats; only the clusters of the targets are computed, unless it samples."""
+        groups = [torch.from_numpy(each).to(x.device) for each in self.groups(targets.cpu().numpy())]
+        return self.grouped_loss(x, table, targets, uniforms, groups)
+
+    def groups(self, targets: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
+        """Return the rows of each cluster."""
+        return [np.flatnonzero((targets >= start) & (targets < end)) for start, end in pairwise(self.bounds)]
+
+    def grouped_loss(
+        self,
+        x: Float[Tensor, "predicted width"],
+        table: Float[Tensor, "vocab embedding"],
+        targets: Int[Tensor, " predicted"],
+        uniforms: Uniforms = None,
+        groups: Sequence[Tensor] = (),
+    ) -> tuple[Float[Tensor, ""], Int[Tensor, " predicted"]]:
+        """Return the loss; only the clusters of the targets are computed, unless it samples."""
         sampled = targets if uniforms is None else sample_tokens(self(x, table).detach(), uniforms)
         head, first = self._head(x, table), self.bounds[0]
         clusters = torch.stack([targets >= bound for bound in self.bounds[:-1]]).sum(0)
         places = torch.where(clusters == 0, targets, first + clusters - 1)
         total = -head.gather(1, places[:, None]).sum()
-        numbers = range(1, len(self.bounds))
-        counts: list[int] = torch.stack([(clusters == number).sum() for number in numbers]).tolist()  # the one wait
-        by_cluster = clusters.argsort(stable=True)[len(targets) - sum(counts) :].split(counts)
-        for number, (start, rows) in enumerate(zip(self.bounds[:-1], by_cluster, strict=True)):
+        for number, (start, rows) in enumerate(zip(self.bounds[:-1], groups, strict=True)):
             if len(rows):
                 inside = self._tail(number, x[rows], table)
                 total = total - inside.gather(1, (targets[rows] - start)[:, None]).sum()

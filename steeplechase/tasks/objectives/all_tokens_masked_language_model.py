@@ -13,7 +13,8 @@ from steeplechase.models.heads.masked_language_model import gather_masked
 from steeplechase.models.precision import to_float32
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives import replace_masked_language_model
-from steeplechase.tasks.objectives.generated_tokens import CorruptedInputs, tensors_of
+from steeplechase.tasks.objectives.generated_tokens import CorruptedInputs
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors
 
 
 class Model(replace_masked_language_model.Model):
@@ -29,10 +30,10 @@ class Model(replace_masked_language_model.Model):
         """Return the number of all tokens."""
         return batch.inputs.size
 
-    def own_loss(self, corrupted: CorruptedInputs, batch: MaskedBatch) -> Float[Tensor, ""]:
+    def own_loss(self, corrupted: CorruptedInputs, batch: MaskedTensors) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats of the original tokens in the mixture, over every token."""
         hidden = self.encoder(corrupted.inputs).flatten(0, 1)
-        originals = originals_of(batch, hidden.device).flatten()
+        originals = originals_of(batch).flatten()
         losses = cross_entropy(to_float32(self.head(hidden, self.token_table)), originals, reduction="none")
         is_input = originals == corrupted.inputs.flatten()
         return -mixed(self.copy(hidden), -losses, is_input).mean()
@@ -48,8 +49,8 @@ class Model(replace_masked_language_model.Model):
         return mixed(self.copy(hidden)[:, None].expand_as(words), words, is_input)
 
 
-def originals_of(batch: MaskedBatch, device: torch.device) -> Int[Tensor, "batch seq"]:
+def originals_of(batch: MaskedTensors) -> Int[Tensor, "batch seq"]:
     """Return the tokens before masking."""
-    inputs, positions, targets = tensors_of(batch, device)
+    inputs, positions, targets = batch.inputs, batch.positions, batch.targets
     tokens = torch.where(targets == NOT_PREDICTED, inputs.gather(1, positions), targets)
     return inputs.scatter(1, positions, tokens)

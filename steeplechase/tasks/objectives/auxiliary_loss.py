@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -20,7 +20,11 @@ from search_space.packing.sequences import PairSequences, Sequences
 from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.tasks.masking import MaskedBatch, Rows, Words, mask
 from steeplechase.tasks.objectives import model_class
-from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
+from steeplechase.tasks.objectives.masked_tokens import (
+    MaskedTensors,
+    MaskedTokenModel,
+    masked_token_loss,
+)
 from steeplechase.tasks.tokenizer import Tokenizer
 
 Targets = TypeVar("Targets", bound=Rows)
@@ -38,6 +42,17 @@ class AuxiliaryBatch(MaskedBatch):
     """False at padding [batch seq]."""
     auxiliary: tuple[Any, ...]
     """The targets, one `Rows` for each auxiliary loss."""
+
+
+@dataclass(frozen=True)
+class AuxiliaryTensors(MaskedTensors):
+    """A batch on the device."""
+
+    segments: Int[Tensor, "batch seq"] | None = None
+    """The segment of every token; None without pairs."""
+    varying: ClassVar[tuple[str, ...]] = ("rows", "groups", "auxiliary")
+    auxiliary: tuple[Any, ...] = ()
+    """The targets of each auxiliary loss."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +90,15 @@ class AuxiliaryLoss(ABC, Generic[Declared, Targets]):
     def predictions(self, targets: Targets) -> int:
         """Return how many predictions the loss averages over."""
 
+    def device_targets(self, model: MaskedTokenModel[Any], targets: Targets) -> Any:
+        """Return the targets as `loss` reads them: as tensors, if torch.compile is to take the loss as one graph."""
+        return targets
+
     @abstractmethod
     def loss(
-        self, model: MaskedTokenModel[Any], hidden: Float[Tensor, "batch seq width"], targets: Targets
+        self, model: MaskedTokenModel[Any], hidden: Float[Tensor, "batch seq width"], targets: Any
     ) -> Float[Tensor, ""]:
-        """Return the mean loss in nats before its weight; 0 without predictions."""
+        """Return the mean loss in nats before its weight, of `device_targets`; 0 without predictions."""
 
 
 class AuxiliaryLossModel(MaskedTokenModel[AuxiliaryBatch]):
@@ -113,10 +132,17 @@ class AuxiliaryLossModel(MaskedTokenModel[AuxiliaryBatch]):
         real = sequences.tokens != tokenizer.pad
         return AuxiliaryBatch(**vars(masked), segments=segments, real=real, auxiliary=tuple(targets))
 
-    def hidden(self, batch: AuxiliaryBatch) -> Float[Tensor, "batch seq width"]:
-        """Return one vector per token."""
+    def device_batch(self, batch: AuxiliaryBatch, random: np.random.Generator) -> AuxiliaryTensors:
+        """Return the batch on the device."""
+        masked = self.masked_tensors(batch, batch.real)
         segments = self.tensor(batch.segments) if self.objective.packing.pairs else None
-        vectors: Tensor = self.encoder(self.tensor(batch.inputs), segments, self.padding_mask(batch.real))
+        others = zip(self.auxiliary, batch.auxiliary, strict=True)
+        targets = tuple(each.device_targets(self, targets) for each, targets in others)
+        return AuxiliaryTensors(**vars(masked), segments=segments, auxiliary=targets)
+
+    def hidden(self, batch: AuxiliaryTensors) -> Float[Tensor, "batch seq width"]:
+        """Return one vector per token."""
+        vectors: Tensor = self.encoder(batch.inputs, batch.segments, batch.real)
         return vectors
 
     def predictions_of_terms(self, batch: AuxiliaryBatch) -> tuple[int, ...]:
@@ -124,13 +150,13 @@ class AuxiliaryLossModel(MaskedTokenModel[AuxiliaryBatch]):
         others = zip(self.auxiliary, batch.auxiliary, strict=True)
         return batch.predictions, *(each.predictions(targets) for each, targets in others)
 
-    def loss_terms(self, batch: AuxiliaryBatch, random: np.random.Generator) -> tuple[Float[Tensor, ""], ...]:
+    def terms(self, batch: AuxiliaryTensors) -> tuple[Float[Tensor, ""], ...]:
         """Return the weighted losses in nats."""
         masked, *others = self.losses(batch)
         weighted = (each.declared.weight * loss for each, loss in zip(self.auxiliary, others, strict=True))
         return self.objective.masked_token_weight * masked, *weighted
 
-    def losses(self, batch: AuxiliaryBatch) -> tuple[Float[Tensor, ""], ...]:
+    def losses(self, batch: AuxiliaryTensors) -> tuple[Float[Tensor, ""], ...]:
         """Return the mean losses in nats of masked tokens and of every auxiliary loss."""
         hidden = self.hidden(batch)
         masked, _ = masked_token_loss(hidden, batch, self.head, self.token_table)

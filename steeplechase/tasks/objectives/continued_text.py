@@ -8,15 +8,17 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
+from jaxtyping import Int
 from numpy.typing import NDArray
+from torch import Tensor
 
 from search_space.candidate import Candidate
 from search_space.packing.sequences import UNDEFINED, ContinuedPairSequences, PairSequences, Sequences
 from steeplechase.foundation.numpy_on_use import Numbers
-from steeplechase.models.attention_context import AttentionContext, PredictionOrder
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext, PredictionOrder
 from steeplechase.models.segment_memory import KeptMemory, Streams, read_streams
 from steeplechase.tasks.masking import MaskedBatch, PaddedBatch
-from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors, MaskedTokenModel
 from steeplechase.tasks.tokenizer import Tokenizer
 
 
@@ -77,6 +79,17 @@ def halves(tokens: Numbers) -> NDArray[np.int64]:
     return np.broadcast_to(np.arange(tokens.shape[1]) >= tokens.shape[1] // 2, tokens.shape).astype(np.int64)
 
 
+@dataclass(frozen=True)
+class ContinuedTensors(MaskedTensors):
+    """A continued batch on the device."""
+
+    context: AttentionContext = NO_CONTEXT
+    numbers: Int[Tensor, " batch"] | None = None
+    """The number of each row in the text; None without a memory."""
+    labels: Int[Tensor, " batch"] | None = None
+    """The relation of both segments, UNDEFINED without two."""
+
+
 Batch = TypeVar("Batch", bound=PaddedBatch)
 
 
@@ -89,17 +102,21 @@ class ContinuedTextModel(MaskedTokenModel[Batch]):
         keeps = candidate.architecture.memory > 0
         self.memory = KeptMemory(self.encoder, candidate.recipe.batch_sequences) if keeps else None
 
-    def read(self, batch: ContinuedBatch, order: PredictionOrder) -> Streams:
-        """Return the encoder's output for a batch; what continues is kept for the next one in training."""
+    def continued_tensors(self, batch: ContinuedBatch, order: PredictionOrder) -> ContinuedTensors:
+        """Return a batch on the device, with the order of its predictions."""
+        masked = self.masked_tensors(batch, batch.real)
         segments = self.tensor(batch.segments) if self.pairs else None
         backwards = self.tensor(batch.backwards) if batch.backwards.any() else None
         context = AttentionContext(order=order, segments=segments, backwards=backwards)
-        numbers = self.tensor(batch.numbers)
-        memory = None if self.memory is None else self.memory.before(numbers)
-        streams = read_streams(
-            self.encoder, self.tensor(batch.inputs), context, self.padding_mask(batch.real), memory
-        )
-        if self.memory is not None and memory is not None and self.training:
+        numbers = None if self.memory is None else self.tensor(batch.numbers)
+        return ContinuedTensors(**vars(masked), context=context, numbers=numbers, labels=self.tensor(batch.labels))
+
+    def read(self, batch: ContinuedTensors) -> Streams:
+        """Return the encoder's output for a batch; what continues is kept for the next one in training."""
+        numbers = batch.numbers
+        memory = None if self.memory is None or numbers is None else self.memory.before(numbers)
+        streams = read_streams(self.encoder, batch.inputs, batch.context, batch.real, memory)
+        if self.memory is not None and numbers is not None and memory is not None and self.training:
             continuing = batch.inputs.shape[1] // 2
             self.memory.keep(numbers, memory.after(streams.inputs[:, :, :continuing]))
         return streams

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
@@ -63,6 +63,22 @@ class DenoisingBatch(Rows):
         return replace(self, source=source, real=self.real[:, :longest])
 
 
+@dataclass(frozen=True)
+class DenoisingTensors:
+    """A batch on the device."""
+
+    source: Int[Tensor, "batch source"]
+    real: Bool[Tensor, "batch source"] | None
+    """False at the source's padding; None without any."""
+    inputs: Int[Tensor, "batch target"]
+    places: Int[Tensor, "batch target"]
+    reach: int
+    """The largest place and 1."""
+    targets: Int[Tensor, "batch target"]
+    rows: Int[Tensor, " predicted"]
+    """The numbers of the predicted tokens, row by row."""
+
+
 class Model(PretrainingModel[DenoisingBatch]):
     """An encoder with a decoder, whose output layer is part of both."""
 
@@ -80,21 +96,27 @@ class Model(PretrainingModel[DenoisingBatch]):
         context = Context(tokenizer, random)
         return batch_of([self.corruption.corrupted(row[1:-1], context) for row in sequences.tokens], tokenizer)
 
-    def loss_terms(self, batch: DenoisingBatch, random: np.random.Generator) -> tuple[Float[Tensor, ""]]:
+    def device_batch(self, batch: DenoisingBatch, random: np.random.Generator) -> DenoisingTensors:
+        """Return the batch on the device."""
+        batch = batch.with_sources_of(self.encoder.architecture.longest_sequence)
+        return DenoisingTensors(
+            self.tensor(batch.source),
+            None if batch.real.all() else self.tensor(batch.real),
+            self.tensor(batch.inputs),
+            self.tensor(batch.places),
+            int(batch.places.max()) + 1,
+            self.tensor(batch.targets),
+            self.tensor(np.flatnonzero(batch.targets != NOT_PREDICTED)),
+        )
+
+    def terms(self, batch: DenoisingTensors) -> tuple[Float[Tensor, ""]]:
         """Return the mean cross-entropy in nats over the predicted tokens, smoothed as the recipe declares."""
         smoothing = self.label_smoothing if self.training else 0.0
-        states, targets = self._states(batch), self.tensor(batch.targets)
-        on_host = self.encoder.device.type == "cpu"
-        rows = None if on_host else self.tensor(np.flatnonzero(batch.targets != NOT_PREDICTED))
-        return (target_loss(self.encoder, states, targets, smoothing, rows),)
+        return (target_loss(self.encoder, self._states(batch), batch.targets, smoothing, batch.rows),)
 
-    def _states(self, batch: DenoisingBatch) -> Float[Tensor, "batch target width"]:
-        batch = batch.with_sources_of(self.encoder.architecture.longest_sequence)
-        mask = None if batch.real.all() else self.tensor(batch.real)
-        source = self.encoder.encode(self.tensor(batch.source), mask)
-        inputs, places = self.tensor(batch.inputs), self.tensor(batch.places)
-        reach = int(batch.places.max()) + 1
-        states: Tensor = self.encoder.decoder(inputs, DecodingContext(source), places=places, reach=reach)
+    def _states(self, batch: DenoisingTensors) -> Float[Tensor, "batch target width"]:
+        context = DecodingContext(self.encoder.encode(batch.source, batch.real))
+        states: Tensor = self.encoder.decoder(batch.inputs, context, places=batch.places, reach=batch.reach)
         return states
 
     @classmethod
@@ -117,8 +139,8 @@ class Model(PretrainingModel[DenoisingBatch]):
 
     def prediction_losses(self, part: EvaluationSet) -> Tensor:
         """Return the cross-entropy in nats of every predicted token, without smoothing."""
-        batch = self._read(part)
-        targets = self.tensor(batch.targets).flatten()
+        batch = self.device_batch(self._read(part), np.random.default_rng(0))  # of which nothing is drawn
+        targets = batch.targets.flatten()
         logits = self.encoder.logits(self._states(batch)).flatten(0, 1)
         found = cross_entropy(logits, targets, ignore_index=NOT_PREDICTED, reduction="none")
         return found[targets != NOT_PREDICTED]

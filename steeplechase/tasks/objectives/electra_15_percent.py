@@ -5,11 +5,10 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives import replaced_token_detection
-from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors, MaskedTokenModel
 from steeplechase.tasks.objectives.pretraining_model import EvaluationSource
 
 
@@ -21,13 +20,13 @@ class Model(replaced_token_detection.Model):
         return batch.predictions
 
     def discriminator_loss(
-        self, logits: Float[Tensor, "batch seq"], replaced: Float[Tensor, "batch seq"], batch: MaskedBatch
+        self, logits: Float[Tensor, "batch seq"], replaced: Float[Tensor, "batch seq"], batch: MaskedTensors
     ) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats over the masked tokens; 0 without any."""
-        rows, columns = np.nonzero(batch.targets != NOT_PREDICTED)
-        if not len(rows):
+        numbers = batch.predicted
+        if not len(numbers):
             return logits.sum() * 0.0
-        chosen = self.tensor(rows), self.tensor(batch.masked_positions[rows, columns])
+        chosen = numbers // batch.positions.shape[1], batch.positions.flatten()[numbers]
         return binary_cross_entropy_with_logits(logits[chosen], replaced[chosen])
 
     @classmethod

@@ -1,10 +1,11 @@
 """Entity replacement beside masked language modelling. Xiong et al. 2019 (WKLM), arXiv 1912.09637, section 2."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
@@ -21,7 +22,11 @@ from steeplechase.models.heads.logit import EntityHead
 from steeplechase.models.heads.masked_language_model import gather_masked
 from steeplechase.models.precision import to_float32
 from steeplechase.tasks.masking import MaskedBatch, Words, mask
-from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
+from steeplechase.tasks.objectives.masked_tokens import (
+    MaskedTensors,
+    MaskedTokenModel,
+    masked_token_loss,
+)
 from steeplechase.tasks.tokenizer import Tokenizer
 from steeplechase.tasks.tokenizer.word_boundaries import words_of
 
@@ -133,6 +138,20 @@ class EntityBatch(MaskedBatch):
         return np.flatnonzero(self.left != NO_BOUNDARY)
 
 
+@dataclass(frozen=True)
+class EntityTensors(MaskedTensors):
+    """A batch on the device."""
+
+    varying: ClassVar[tuple[str, ...]] = ("rows", "groups", "classified", "true")
+    left: Int[Tensor, "batch mentions"] = field(kw_only=True)
+    """The position before each mention; 0 where it is not classified."""
+    right: Int[Tensor, "batch mentions"] = field(kw_only=True)
+    classified: Int[Tensor, " classified"] = field(kw_only=True)
+    """The numbers of the classified mentions, row by row."""
+    true: Float[Tensor, " classified"] = field(kw_only=True)
+    """1 where a mention is not replaced."""
+
+
 class Model(MaskedTokenModel[EntityBatch]):
     """An encoder with a vocabulary head and a head of mentions."""
 
@@ -165,33 +184,36 @@ class Model(MaskedTokenModel[EntityBatch]):
         """Return the masked tokens, and the classified mentions."""
         return batch.predictions, len(batch.classified)
 
-    def loss_terms(
-        self, batch: EntityBatch, random: np.random.Generator
-    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    def device_batch(self, batch: EntityBatch, random: np.random.Generator) -> EntityTensors:
+        """Return the batch on the device."""
+        masked = self.masked_tensors(batch, batch.real)
+        rows = batch.classified
+        left, right = (self.tensor(np.maximum(each, 0)) for each in (batch.left, batch.right))
+        true = self.tensor(~batch.replaced.ravel()[rows]).float()
+        return EntityTensors(**vars(masked), left=left, right=right, classified=self.tensor(rows), true=true)
+
+    def terms(self, batch: EntityTensors) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
         """Return both weighted losses in nats."""
         masked, entity = self.losses(batch)
         return self.objective.masked_token_weight * masked, self.objective.entity_weight * entity
 
-    def losses(self, batch: EntityBatch) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    def losses(self, batch: EntityTensors) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
         """Return the mean losses in nats of masked tokens, and of mentions that are true or replaced."""
         hidden = self.hidden(batch)
         masked, _ = masked_token_loss(hidden, batch, self.head, self.token_table)
-        rows = batch.classified
-        if not len(rows):
+        if not len(batch.true):
             return masked, hidden.sum() * 0.0
-        true = self.tensor(~batch.replaced.ravel()[rows]).float()
-        return masked, binary_cross_entropy_with_logits(to_float32(self.entity_logits(hidden, batch)), true)
+        logits = to_float32(self.entity_logits(hidden, batch))
+        return masked, binary_cross_entropy_with_logits(logits, batch.true)
 
-    def hidden(self, batch: EntityBatch) -> Float[Tensor, "batch seq width"]:
+    def hidden(self, batch: EntityTensors) -> Float[Tensor, "batch seq width"]:
         """Return one vector per token."""
-        return self.predicting_vectors(self.tensor(batch.inputs), self.padding_mask(batch.real))
+        return self.predicting_vectors(batch.inputs, batch.real)
 
     def entity_logits(
-        self, hidden: Float[Tensor, "batch seq width"], batch: EntityBatch
+        self, hidden: Float[Tensor, "batch seq width"], batch: EntityTensors
     ) -> Float[Tensor, " mentions"]:
         """Return the logit that each classified mention is true."""
-        kept = self.tensor(batch.classified)
-        sides = (np.maximum(each, 0) for each in (batch.left, batch.right))
-        left, right = (gather_masked(hidden, self.tensor(side))[kept] for side in sides)
+        left, right = (gather_masked(hidden, side)[batch.classified] for side in (batch.left, batch.right))
         logits: Tensor = self.entity_head(left, right)
         return logits

@@ -2,20 +2,17 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from search_space.selection.numbering import NOT_PREDICTED
-from steeplechase.models.devices import on_device
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from steeplechase.models.kernels.vocabulary_cross_entropy import sample_tokens
 from steeplechase.models.precision import to_float32
-from steeplechase.tasks.masking import MaskedBatch
-from steeplechase.tasks.objectives.masked_tokens import masked_token_loss
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors, masked_token_loss
 
 
 @dataclass(frozen=True)
@@ -60,41 +57,27 @@ class Generator:
         table: Tensor = self.encoder.embeddings.tokens.weight
         return table
 
-    def generate(self, batch: MaskedBatch, random: np.random.Generator) -> GeneratedTokens:
+    def generate(self, batch: MaskedTensors) -> GeneratedTokens:
         """Return the batch with a sampled token at every masked position, and the loss on the original tokens."""
-        hidden = self.encoder(tensors_of(batch, self.encoder.device)[0])
-        loss, sampled = masked_token_loss(hidden, batch, self.head, self.table, self._uniforms(batch, random))
+        loss, sampled = masked_token_loss(self.encoder(batch.inputs), batch, self.head, self.table, batch.uniforms)
         corrupted = corrupted_inputs(batch, sampled)
         return GeneratedTokens(corrupted.inputs, corrupted.replaced, loss)
 
-    def sample(self, batch: MaskedBatch, random: np.random.Generator) -> SampledTokens:
+    def sample(self, batch: MaskedTensors) -> SampledTokens:
         """Return the batch with a sampled token at every masked position, and the samples' log-probabilities."""
-        inputs, positions, targets = tensors_of(batch, self.encoder.device)
-        rows = on_device(np.flatnonzero(batch.targets != NOT_PREDICTED), self.encoder.device)
-        vectors = gather_masked(self.encoder(inputs), positions)[rows]
+        rows, targets, uniforms = batch.predicted, batch.targets, batch.uniforms
+        assert uniforms is not None
+        vectors = gather_masked(self.encoder(batch.inputs), batch.positions)[rows]
         logits = to_float32(self.head(vectors, self.table))
-        tokens = sample_tokens(logits.detach(), self._uniforms(batch, random)[rows])
+        tokens = sample_tokens(logits.detach(), uniforms[rows])
         corrupted = corrupted_inputs(batch, targets.flatten().index_put((rows,), tokens).view_as(targets))
         log_probabilities = -cross_entropy(logits, tokens, reduction="none")
         return SampledTokens(corrupted.inputs, corrupted.replaced, rows, vectors, log_probabilities)
 
-    def _uniforms(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, " predicted"]:
-        return on_device(random.random(batch.targets.size, dtype=np.float32), self.encoder.device)
 
-
-def corrupted_inputs(batch: MaskedBatch, sampled: Int[Tensor, "batch predictions"]) -> CorruptedInputs:
+def corrupted_inputs(batch: MaskedTensors, sampled: Int[Tensor, "batch predictions"]) -> CorruptedInputs:
     """Return the batch with the sampled tokens at its masked positions, NOT_PREDICTED where there is none."""
-    inputs, positions, targets = tensors_of(batch, sampled.device)
+    inputs, positions, targets = batch.inputs, batch.positions, batch.targets
     samples = torch.where(sampled == NOT_PREDICTED, inputs.gather(1, positions), sampled)
     replaced = torch.zeros_like(inputs).scatter(1, positions, (sampled != targets).long())
     return CorruptedInputs(inputs.scatter(1, positions, samples), replaced.float())
-
-
-def tensors_of(
-    batch: MaskedBatch, device: torch.device
-) -> tuple[Int[Tensor, "batch seq"], Int[Tensor, "batch predictions"], Int[Tensor, "batch predictions"]]:
-    """Return the inputs, the masked positions and the targets on a device."""
-    inputs, positions, targets = (
-        on_device(each, device) for each in (batch.inputs, batch.masked_positions, batch.targets)
-    )
-    return inputs, positions, targets

@@ -24,6 +24,7 @@ from steeplechase.models.heads.masked_language_model import MaskedLanguageModelH
 from steeplechase.tasks.masking import MaskedBatch, mask
 from steeplechase.tasks.objectives.generated_tokens import CorruptedInputs, Generator, corrupted_inputs
 from steeplechase.tasks.objectives.generator_training import GeneratorTraining
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors, masked_tensors
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel, weighted
 from steeplechase.tasks.tokenizer import Tokenizer
 
@@ -72,29 +73,33 @@ class GeneratorModel(PretrainingModel[MaskedBatch]):
         """Return the masked tokens, of the generator's loss, and those of the encoder's own loss."""
         return batch.predictions, self.own_predictions(batch)
 
-    def loss_terms(
-        self, batch: MaskedBatch, random: np.random.Generator
-    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    def device_batch(self, batch: MaskedBatch, random: np.random.Generator) -> MaskedTensors:
+        """Return the batch on the device, with the uniform numbers at which the generator samples."""
+        sampled = self.generator is not None
+        uniforms = random.random(batch.targets.size, dtype=np.float32) if sampled else None
+        return masked_tensors(batch, self.encoder.device, uniforms=uniforms)
+
+    def terms(self, batch: MaskedTensors) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
         """Return the weighted losses of the generator and of the encoder, in nats."""
-        generator_loss, own_loss = self._losses(batch, random)
+        generator_loss, own_loss = self._losses(batch)
         weights = self.objective.generator_weight, self.objective.discriminator_weight
         return weighted(weights[0], generator_loss), weighted(weights[1], own_loss)
 
-    def _losses(self, batch: MaskedBatch, random: np.random.Generator) -> tuple[Tensor, Tensor]:
+    def _losses(self, batch: MaskedTensors) -> tuple[Tensor, Tensor]:
         if self.generator is None or self.generator_head is None or self.generator_training is None:
-            samples = np.take_along_axis(batch.inputs, batch.masked_positions, axis=1)
-            samples[batch.targets == NOT_PREDICTED] = NOT_PREDICTED
-            own_loss = self.own_loss(corrupted_inputs(batch, self.tensor(samples)), batch)
+            there = batch.inputs.gather(1, batch.positions)
+            samples = there.masked_fill(batch.targets == NOT_PREDICTED, NOT_PREDICTED)
+            own_loss = self.own_loss(corrupted_inputs(batch, samples), batch)
             return torch.zeros_like(own_loss), own_loss
         generator = Generator(self.generator, self.generator_head)
-        return self.generator_training.losses(self, generator, batch, random)
+        return self.generator_training.losses(self, generator, batch)
 
     def own_predictions(self, batch: MaskedBatch) -> int:
         """Return how many predictions the encoder's own loss averages over: the masked tokens by default."""
         return batch.predictions
 
     @abstractmethod
-    def own_loss(self, corrupted: CorruptedInputs, batch: MaskedBatch) -> Float[Tensor, ""]:
+    def own_loss(self, corrupted: CorruptedInputs, batch: MaskedTensors) -> Float[Tensor, ""]:
         """Return the encoder's mean loss in nats on the corrupted inputs."""
 
 

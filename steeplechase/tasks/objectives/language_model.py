@@ -23,7 +23,11 @@ from steeplechase.models.precision import to_float32
 from steeplechase.models.segment_memory import KeptMemory, SegmentMemory, read_segment
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.masking import MaskedBatch, PaddedBatch, padded
-from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
+from steeplechase.tasks.objectives.masked_tokens import (
+    MaskedTensors,
+    MaskedTokenModel,
+    masked_token_loss,
+)
 from steeplechase.tasks.objectives.pretraining_model import EvaluationSource
 from steeplechase.tasks.tokenizer import Tokenizer
 
@@ -37,6 +41,14 @@ class SegmentBatch(PaddedBatch):
 
     numbers: NDArray[np.int64]
     """[batch]."""
+
+
+@dataclass(frozen=True)
+class SegmentTensors(MaskedTensors):
+    """A batch on the device."""
+
+    numbers: Int[Tensor, " batch"] | None = None
+    """The number of each sequence in the text; None without a memory."""
 
 
 class Model(MaskedTokenModel[SegmentBatch]):
@@ -77,16 +89,19 @@ class Model(MaskedTokenModel[SegmentBatch]):
             return _moved(super().predicting_vectors(inputs[:, :-1]))
         return super().predicting_vectors(inputs, padding_mask).roll(self.step, 1)
 
-    def loss_terms(self, batch: SegmentBatch, random: np.random.Generator) -> tuple[Float[Tensor, ""]]:
+    def device_batch(self, batch: SegmentBatch, random: np.random.Generator) -> SegmentTensors:
+        """Return the batch on the device."""
+        masked = self.masked_tensors(batch, batch.real)
+        return SegmentTensors(**vars(masked), numbers=None if self.memory is None else self.tensor(batch.numbers))
+
+    def terms(self, batch: SegmentTensors) -> tuple[Float[Tensor, ""]]:
         """Return the mean cross-entropy in nats over the predicted tokens; a memory is kept for the next batch."""
-        inputs = self.tensor(batch.inputs)
-        if self.memory is None:
-            vectors = self.predicting_vectors(inputs, self.padding_mask(batch.real))
+        if self.memory is None or batch.numbers is None:
+            vectors = self.predicting_vectors(batch.inputs, batch.real)
         else:
-            numbers = self.tensor(batch.numbers)
-            hidden, after = read_segment(self.encoder, inputs[:, :-1], self.memory.before(numbers))
+            hidden, after = read_segment(self.encoder, batch.inputs[:, :-1], self.memory.before(batch.numbers))
             if self.training:
-                self.memory.keep(numbers, after)
+                self.memory.keep(batch.numbers, after)
             vectors = _moved(hidden)
         return (masked_token_loss(vectors, batch, self.head, self.token_table)[0],)
 

@@ -13,13 +13,14 @@ from steeplechase.models.output_layer import OutputHead, build_output_layer
 from steeplechase.tasks.masking import PaddedBatch, mask, padded
 from steeplechase.tasks.objectives.continued_text import (
     ContinuedBatch,
+    ContinuedTensors,
     ContinuedTextModel,
     continued,
     halves,
     in_reading_order,
     in_text_order,
 )
-from steeplechase.tasks.objectives.masked_tokens import masked_token_loss
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors, masked_token_loss
 from steeplechase.tasks.tokenizer import Tokenizer
 
 
@@ -43,11 +44,17 @@ class Model(ContinuedTextModel[PaddedBatch]):
             return padded(masked, sequences, tokenizer)
         return continued(in_reading_order(masked, sequences), sequences, tokenizer)
 
-    def loss_terms(self, batch: PaddedBatch, random: np.random.Generator) -> tuple[Float[Tensor, ""]]:
+    def device_batch(self, batch: PaddedBatch, random: np.random.Generator) -> MaskedTensors:
+        """Return the batch on the device."""
+        if not isinstance(batch, ContinuedBatch):
+            return self.masked_tensors(batch, batch.real)
+        ranks = self.tensor(halves(batch.inputs))
+        return self.continued_tensors(batch, PredictionOrder(ranks, ranks[:, :0]))
+
+    def terms(self, batch: MaskedTensors) -> tuple[Float[Tensor, ""]]:
         """Return the mean cross-entropy in nats over the predicted positions."""
-        if isinstance(batch, ContinuedBatch):
-            ranks = self.tensor(halves(batch.inputs))
-            vectors = self.read(batch, PredictionOrder(ranks, ranks[:, :0])).content
+        if isinstance(batch, ContinuedTensors):
+            vectors = self.read(batch).content
         else:
-            vectors = self.predicting_vectors(self.tensor(batch.inputs), self.padding_mask(batch.real))
+            vectors = self.predicting_vectors(batch.inputs, batch.real)
         return (masked_token_loss(vectors, batch, self.head, self.token_table)[0],)

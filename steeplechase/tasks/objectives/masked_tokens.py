@@ -1,6 +1,11 @@
 """What objectives with masked tokens share: the encoder with a vocabulary head, its losses and its evaluation set."""
 
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
@@ -19,6 +24,42 @@ from steeplechase.models.precision import to_float32
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.masking import MaskedBatch, mask
 from steeplechase.tasks.objectives.pretraining_model import Batch, EvaluationSource, PretrainingModel
+
+
+@dataclass(frozen=True)
+class MaskedTensors:
+    """A masked batch on the device, with what the host knows of it."""
+
+    inputs: Int[Tensor, "batch seq"]
+    positions: Int[Tensor, "batch predictions"]
+    targets: Int[Tensor, "batch predictions"]
+    """The original tokens at the positions, or NOT_PREDICTED."""
+    rows: Int[Tensor, " predicted"] | None
+    """The numbers of the predicted positions, row by row; None where all are."""
+    real: PaddingMask = None
+    """False at padding; None without any."""
+    uniforms: Float[Tensor, " positions"] | None = None
+    """A number for each position, at which a token is sampled."""
+    varying: ClassVar[tuple[str, ...]] = ("rows", "groups")
+    """The fields whose lengths differ from batch to batch."""
+    groups: tuple[Tensor, ...] = ()
+    """Of an output layer that computes its loss in groups of predictions: their numbers."""
+
+    @property
+    def predicted(self) -> Int[Tensor, " predicted"]:
+        """The numbers of the predicted positions, row by row."""
+        return torch.arange(self.targets.numel(), device=self.targets.device) if self.rows is None else self.rows
+
+
+def masked_tensors(
+    batch: MaskedBatch, device: torch.device, real: PaddingMask = None, uniforms: NDArray[np.float32] | None = None
+) -> MaskedTensors:
+    """Return a masked batch on a device."""
+    arrays = (batch.inputs, batch.masked_positions, batch.targets)
+    inputs, positions, targets = (on_device(each, device) for each in arrays)
+    rows = None if batch.predicted.all() else on_device(np.flatnonzero(batch.predicted), device)
+    drawn = None if uniforms is None else on_device(uniforms, device)
+    return MaskedTensors(inputs, positions, targets, rows, real, drawn)
 
 
 class MaskedTokenModel(PretrainingModel[Batch]):
@@ -50,6 +91,12 @@ class MaskedTokenModel(PretrainingModel[Batch]):
         """Return the vector at each position that predicts its token."""
         hidden: Tensor = self.encoder(inputs, None, padding_mask)
         return hidden
+
+    def masked_tensors(self, batch: MaskedBatch, real: NDArray[np.bool_]) -> MaskedTensors:
+        """Return a batch on the device, `real` where it is not padding, with what the output layer asks of it."""
+        masked = masked_tensors(batch, self.encoder.device, self.padding_mask(real))
+        groups = self.head.groups(batch.targets.ravel()[batch.predicted])
+        return replace(masked, groups=tuple(self.tensor(each) for each in groups))
 
     def padding_mask(self, real: NDArray[np.bool_]) -> PaddingMask:
         """Return the mask of the tokens that are not padding; None if all are."""
@@ -92,7 +139,7 @@ class MaskedTokenModel(PretrainingModel[Batch]):
 
 def masked_token_loss(
     hidden: Float[Tensor, "batch seq width"],
-    batch: MaskedBatch,
+    batch: MaskedTensors,
     head: OutputHead,
     table: Float[Tensor, "vocab embedding"],
     uniforms: Uniforms = None,
@@ -102,26 +149,23 @@ def masked_token_loss(
     The loss is 0 without predictions. Positions that are not predicted keep their target, NOT_PREDICTED; so do all
     without uniform numbers.
     """
-    x = gather_masked(hidden, on_device(batch.masked_positions, hidden.device))
-    return prediction_loss(x, batch, head, table, uniforms)
+    return prediction_loss(gather_masked(hidden, batch.positions), batch, head, table, uniforms)
 
 
 def prediction_loss(
     x: Float[Tensor, "positions width"],
-    batch: MaskedBatch,
+    batch: MaskedTensors,
     head: OutputHead,
     table: Float[Tensor, "vocab embedding"],
     uniforms: Uniforms = None,
 ) -> tuple[Float[Tensor, ""], Int[Tensor, "batch predictions"]]:
     """Return the same from the vectors at all positions of the batch, row by row."""
-    predicted = batch.predicted
-    targets = on_device(batch.targets, x.device)
-    if predicted.all():
-        loss, sampled = head.loss(x, table, targets.flatten(), uniforms)
+    targets, rows = batch.targets, batch.rows
+    loss_of = partial(head.grouped_loss, groups=batch.groups)
+    if rows is None:
+        loss, sampled = loss_of(x, table, targets.flatten(), uniforms)
         return loss, sampled.view_as(targets)
-    if not predicted.any():
+    if not len(rows):
         return x.sum() * 0.0, targets
-    rows = on_device(np.flatnonzero(predicted), x.device)
-    uniforms = None if uniforms is None else uniforms[rows]
-    loss, sampled = head.loss(x[rows], table, targets.flatten()[rows], uniforms)
+    loss, sampled = loss_of(x[rows], table, targets.flatten()[rows], None if uniforms is None else uniforms[rows])
     return loss, targets.flatten().index_put((rows,), sampled).view_as(targets)

@@ -13,10 +13,14 @@ from search_space.candidate import Candidate
 from search_space.objective.mixed_visibility import SEGMENTS, MixedVisibility
 from search_space.packing.sequences import Sequences
 from search_space.visibility import Visibility
-from steeplechase.models.attention_context import AttentionContext
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.visible_tokens import visible_tokens
 from steeplechase.tasks.masking import PaddedBatch, mask, padded
-from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
+from steeplechase.tasks.objectives.masked_tokens import (
+    MaskedTensors,
+    MaskedTokenModel,
+    masked_token_loss,
+)
 from steeplechase.tasks.tokenizer import Tokenizer
 
 SEGMENT_OF: dict[Visibility, tuple[int, int]] = {
@@ -36,6 +40,14 @@ class VisibleBatch(PaddedBatch):
     """[batch]."""
 
 
+@dataclass(frozen=True)
+class VisibleTensors(MaskedTensors):
+    """A batch on the device."""
+
+    context: AttentionContext = NO_CONTEXT
+    segments: Int[Tensor, "batch seq"] | None = None
+
+
 class Model(MaskedTokenModel[VisibleBatch]):
     """An encoder with a vocabulary head, whose attention hides other tokens in other sequences."""
 
@@ -52,14 +64,18 @@ class Model(MaskedTokenModel[VisibleBatch]):
         drawn = random.choice(len(shares), len(sequences.tokens), p=shares / shares.sum())
         return VisibleBatch(**vars(batch), visibilities=drawn)
 
-    def loss_terms(self, batch: VisibleBatch, random: np.random.Generator) -> tuple[Float[Tensor, ""]]:
-        """Return the mean cross-entropy in nats over the predicted positions."""
+    def device_batch(self, batch: VisibleBatch, random: np.random.Generator) -> VisibleTensors:
+        """Return the batch on the device."""
         length = batch.inputs.shape[1]
         names = [self.objective.shares[number][0] for number in batch.visibilities.tolist()]
         source = round(self.objective.source_share * length)
         context = AttentionContext(visible=visible_tokens(names, length, source, self.encoder.device))
-        segments = self._segments(names, length, source)
-        vectors = self.encoder.read(self.tensor(batch.inputs), segments, self.padding_mask(batch.real), context)
+        masked = self.masked_tensors(batch, batch.real)
+        return VisibleTensors(**vars(masked), context=context, segments=self._segments(names, length, source))
+
+    def terms(self, batch: VisibleTensors) -> tuple[Float[Tensor, ""]]:
+        """Return the mean cross-entropy in nats over the predicted positions."""
+        vectors = self.encoder.read(batch.inputs, batch.segments, batch.real, batch.context)
         return (masked_token_loss(vectors, batch, self.head, self.token_table)[0],)
 
     def _segments(self, names: list[Visibility], length: int, source: int) -> Int[Tensor, "batch seq"] | None:

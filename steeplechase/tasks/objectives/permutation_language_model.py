@@ -22,6 +22,7 @@ from steeplechase.models.segment_memory import read_streams
 from steeplechase.tasks.masking import MaskedBatch, Words, selected
 from steeplechase.tasks.objectives.continued_text import (
     ContinuedBatch,
+    ContinuedTensors,
     ContinuedTextModel,
     continued,
     halves,
@@ -71,16 +72,20 @@ class Model(ContinuedTextModel[OrderedBatch]):
             ranks += tokens.shape[1] * halves(tokens)
         return OrderedBatch(**vars(batch), ranks=ranks)
 
-    def loss_terms(self, batch: OrderedBatch, random: np.random.Generator) -> tuple[Float[Tensor, ""], ...]:
-        """Return the mean cross-entropy in nats of the predicted tokens, and the weighted one of the pairs."""
+    def device_batch(self, batch: OrderedBatch, random: np.random.Generator) -> ContinuedTensors:
+        """Return the batch on the device."""
         order = PredictionOrder(self.tensor(batch.ranks), self.tensor(batch.masked_positions))
-        streams = self.read(batch, order)
+        return self.continued_tensors(batch, order)
+
+    def terms(self, batch: ContinuedTensors) -> tuple[Float[Tensor, ""], ...]:
+        """Return the mean cross-entropy in nats of the predicted tokens, and the weighted one of the pairs."""
+        streams = self.read(batch)
         loss, _ = prediction_loss(streams.query.flatten(0, 1), batch, self.head, self.token_table)
         if self.pair_head is None:
             return (loss,)
         classify = batch.inputs.shape[1] // 2  # [CLS] begins the second half
-        logits, labels = self.pair_head(streams.content[:, classify:]), self.tensor(batch.labels)
-        pairs = cross_entropy(to_float32(logits), labels)
+        assert batch.labels is not None
+        pairs = cross_entropy(to_float32(self.pair_head(streams.content[:, classify:])), batch.labels)
         return loss, self.objective.next_sentence_weight * pairs
 
     def predictions_of_terms(self, batch: OrderedBatch) -> tuple[int, ...]:

@@ -75,9 +75,17 @@ class PretrainingModel(nn.Module, Generic[Batch]):
     def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> Batch:
         """Return the batch that `loss` reads: a function of the sequences and the random stream alone."""
 
-    @abstractmethod
     def loss_terms(self, batch: Batch, random: np.random.Generator) -> tuple[Tensor, ...]:
         """Return the weighted terms of the loss of one batch in nats; each is a mean, and 0 without predictions."""
+        return self.terms(self.device_batch(batch, random))
+
+    def device_batch(self, batch: Batch, random: np.random.Generator) -> Any:
+        """Return a batch as `terms` reads it: tensors on the device, and what the host decides and draws."""
+        raise NotImplementedError
+
+    def terms(self, batch: Any) -> tuple[Tensor, ...]:
+        """Return the terms of the loss of a `device_batch`: one graph for torch.compile, which reads no value."""
+        raise NotImplementedError
 
     def predictions_of_terms(self, batch: Batch) -> tuple[int, ...]:
         """Return how many predictions of the batch each term of the loss averages over."""

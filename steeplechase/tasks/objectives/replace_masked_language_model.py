@@ -10,7 +10,7 @@ from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives import replaced_token_detection
 from steeplechase.tasks.objectives.generated_tokens import CorruptedInputs
 from steeplechase.tasks.objectives.generator_model import GeneratorModel
-from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors, MaskedTokenModel, masked_token_loss
 from steeplechase.tasks.objectives.pretraining_model import EvaluationSource
 
 
@@ -21,7 +21,7 @@ class Model(GeneratorModel, MaskedTokenModel[MaskedBatch]):
         super().__init__(candidate)
         self.add_generator(candidate, generator)
 
-    def own_loss(self, corrupted: CorruptedInputs, batch: MaskedBatch) -> Float[Tensor, ""]:
+    def own_loss(self, corrupted: CorruptedInputs, batch: MaskedTensors) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats of the original tokens at the masked positions."""
         return masked_token_loss(self.encoder(corrupted.inputs), batch, self.head, self.token_table)[0]
 

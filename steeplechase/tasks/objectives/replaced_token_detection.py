@@ -17,7 +17,7 @@ from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.generated_tokens import CorruptedInputs
 from steeplechase.tasks.objectives.generator_model import GeneratorModel
-from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors, MaskedTokenModel
 from steeplechase.tasks.objectives.pretraining_model import EvaluationSource
 from steeplechase.tasks.progress import place
 
@@ -39,7 +39,7 @@ class Model(GeneratorModel):
         """Return the number of all tokens."""
         return batch.inputs.size
 
-    def own_loss(self, corrupted: CorruptedInputs, batch: MaskedBatch) -> Float[Tensor, ""]:
+    def own_loss(self, corrupted: CorruptedInputs, batch: MaskedTensors) -> Float[Tensor, ""]:
         """Return the discriminator's mean loss in nats."""
         return self.discriminator_loss(self.logits(corrupted), corrupted.replaced, batch)
 
@@ -49,7 +49,7 @@ class Model(GeneratorModel):
         return logits
 
     def discriminator_loss(
-        self, logits: Float[Tensor, "batch seq"], replaced: Float[Tensor, "batch seq"], batch: MaskedBatch
+        self, logits: Float[Tensor, "batch seq"], replaced: Float[Tensor, "batch seq"], batch: MaskedTensors
     ) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats over every token."""
         return binary_cross_entropy_with_logits(logits, replaced)

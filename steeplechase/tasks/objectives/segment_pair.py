@@ -1,10 +1,10 @@
 """The loss that the objectives on pairs of segments share: the class of each pair."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
@@ -28,6 +28,16 @@ class Relations(Rows):
     """A number of the objective's `relations`, or UNDEFINED [batch]."""
 
 
+@dataclass(frozen=True)
+class RelationTensors:
+    """The relations of pairs on the device."""
+
+    varying: ClassVar[tuple[str, ...]] = ("rows", "labels")
+    rows: Int[Tensor, " defined"]
+    """The numbers of the pairs whose relation is defined."""
+    labels: Int[Tensor, " defined"]
+
+
 class SegmentPairLoss(AuxiliaryLoss[SegmentPair, Relations]):
     """Cross-entropy of the relation of two segments, by a pooler and an output layer on [CLS]."""
 
@@ -47,13 +57,16 @@ class SegmentPairLoss(AuxiliaryLoss[SegmentPair, Relations]):
         """Return the number of pairs whose relation is defined."""
         return int((targets.labels != UNDEFINED).sum())
 
+    def device_targets(self, model: MaskedTokenModel[Any], targets: Relations) -> RelationTensors:
+        """Return the relations that are defined, on the device."""
+        defined = np.flatnonzero(targets.labels != UNDEFINED)
+        return RelationTensors(model.tensor(defined), model.tensor(targets.labels[defined]))
+
     def loss(
-        self, model: MaskedTokenModel[Any], hidden: Float[Tensor, "batch seq width"], targets: Relations
+        self, model: MaskedTokenModel[Any], hidden: Float[Tensor, "batch seq width"], targets: RelationTensors
     ) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats of the pairs whose relation is defined; 0 without any."""
         logits: Tensor = self.head(hidden)
-        defined = np.flatnonzero(targets.labels != UNDEFINED)
-        if not len(defined):
+        if not len(targets.rows):
             return logits.sum() * 0.0
-        labels, rows = model.tensor(targets.labels[defined]), model.tensor(defined)
-        return cross_entropy(to_float32(logits)[rows], labels)
+        return cross_entropy(to_float32(logits)[targets.rows], targets.labels)

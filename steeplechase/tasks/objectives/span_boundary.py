@@ -1,10 +1,10 @@
 """Span boundary objective beside masked language modelling. Joshi et al. 2019 (SpanBERT), arXiv 1907.10529."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -33,6 +33,19 @@ class Boundaries(Rows):
     """The original token of each predicted position [batch predictions]."""
 
 
+@dataclass(frozen=True)
+class BoundaryTensors:
+    """The boundaries of the masked spans on the device."""
+
+    varying: ClassVar[tuple[str, ...]] = ("rows", "offsets", "tokens")
+    left: Int[Tensor, "batch predictions"]
+    right: Int[Tensor, "batch predictions"]
+    rows: Int[Tensor, " predicted"]
+    """The numbers of the positions that are predicted from their boundary, row by row."""
+    offsets: Int[Tensor, " predicted"]
+    tokens: Int[Tensor, " predicted"]
+
+
 class SpanBoundaryLoss(AuxiliaryLoss[SpanBoundary, Boundaries]):
     """Cross-entropy of the tokens of masked spans, predicted from the vectors beside the span and the position."""
 
@@ -55,17 +68,20 @@ class SpanBoundaryLoss(AuxiliaryLoss[SpanBoundary, Boundaries]):
         """Return the number of tokens that are predicted from their span's boundary."""
         return int((targets.offsets != NONE).sum())
 
+    def device_targets(self, model: MaskedTokenModel[Any], targets: Boundaries) -> BoundaryTensors:
+        """Return the boundaries on the device."""
+        rows = np.flatnonzero(targets.offsets != NONE)
+        of_rows = (targets.offsets.ravel()[rows], targets.targets.ravel()[rows])
+        return BoundaryTensors(*map(model.tensor, (targets.left, targets.right, rows, *of_rows)))
+
     def loss(
-        self, model: MaskedTokenModel[Any], hidden: Float[Tensor, "batch seq width"], targets: Boundaries
+        self, model: MaskedTokenModel[Any], hidden: Float[Tensor, "batch seq width"], targets: BoundaryTensors
     ) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats of tokens predicted from their span's boundary; 0 without any."""
-        rows = np.flatnonzero(targets.offsets != NONE)
-        if not len(rows):
+        if not len(targets.rows):
             return hidden.sum() * 0.0
-        kept = model.tensor(rows)
-        left, right = (gather_masked(hidden, model.tensor(each))[kept] for each in (targets.left, targets.right))
-        offsets, tokens = (model.tensor(each.ravel()[rows]) for each in (targets.offsets, targets.targets))
-        return self.head.loss((left, right), offsets, model.token_table, tokens)
+        left, right = (gather_masked(hidden, each)[targets.rows] for each in (targets.left, targets.right))
+        return self.head.loss((left, right), targets.offsets, model.token_table, targets.tokens)
 
 
 class Model(AuxiliaryLossModel):

@@ -1,11 +1,11 @@
 """Supersense prediction beside masked language modelling. Levine et al. 2019 (SenseBERT), arXiv 1908.05646."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import linear
@@ -39,6 +39,17 @@ class AllowedSupersenses(Rows):
         return np.asarray(self.allowed.any(axis=2))
 
 
+@dataclass(frozen=True)
+class SupersenseTensors:
+    """The supersenses that the masked words may have, on the device."""
+
+    varying: ClassVar[tuple[str, ...]] = ("rows", "allowed")
+    positions: Int[Tensor, "batch predictions"]
+    rows: Int[Tensor, " predicted"]
+    """The numbers of the positions with a supersense, row by row."""
+    allowed: Bool[Tensor, "predicted senses"]
+
+
 class SupersenseLoss(AuxiliaryLoss[Supersense, AllowedSupersenses]):
     """The supersenses of masked words, predicted by the vocabulary head's vector and the supersense embeddings."""
 
@@ -61,16 +72,20 @@ class SupersenseLoss(AuxiliaryLoss[Supersense, AllowedSupersenses]):
         """Return the number of masked words with a supersense."""
         return int(targets.words.sum())
 
+    def device_targets(self, model: MaskedTokenModel[Any], targets: AllowedSupersenses) -> SupersenseTensors:
+        """Return what the lexicon allows the masked words, on the device."""
+        rows = np.flatnonzero(targets.words)
+        allowed = targets.allowed.reshape(-1, targets.allowed.shape[2])[rows]
+        return SupersenseTensors(*map(model.tensor, (targets.positions, rows, allowed)))
+
     def loss(
-        self, model: MaskedTokenModel[Any], hidden: Float[Tensor, "batch seq width"], targets: AllowedSupersenses
+        self, model: MaskedTokenModel[Any], hidden: Float[Tensor, "batch seq width"], targets: SupersenseTensors
     ) -> Float[Tensor, ""]:
         """Return the mean loss in nats of the supersenses of masked words; 0 without any."""
-        rows = np.flatnonzero(targets.words)
-        if not len(rows):
+        if not len(targets.rows):
             return hidden.sum() * 0.0
-        x = gather_masked(hidden, model.tensor(targets.positions))[model.tensor(rows)]
-        allowed = model.tensor(targets.allowed.reshape(-1, targets.allowed.shape[2])[rows])
-        return supersense_loss(supersense_logits(model, x), allowed)
+        x = gather_masked(hidden, targets.positions)[targets.rows]
+        return supersense_loss(supersense_logits(model, x), targets.allowed)
 
 
 class Model(AuxiliaryLossModel):

@@ -15,7 +15,12 @@ from search_space.selection.numbering import NONE, NOT_PREDICTED
 from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel, MaskedSequences
-from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
+from steeplechase.tasks.objectives.masked_tokens import (
+    MaskedTensors,
+    MaskedTokenModel,
+    masked_tensors,
+    masked_token_loss,
+)
 from steeplechase.tasks.tokenizer.word_boundaries import words_of
 
 
@@ -33,8 +38,12 @@ class WordStructureLoss(AuxiliaryLoss[WordStructure, MaskedBatch]):
         """Return the number of shuffled tokens."""
         return targets.predictions
 
+    def device_targets(self, model: MaskedTokenModel[Any], targets: MaskedBatch) -> MaskedTensors:
+        """Return the shuffled tokens on the device."""
+        return masked_tensors(targets, model.encoder.device)
+
     def loss(
-        self, model: MaskedTokenModel[Any], hidden: Float[Tensor, "batch seq width"], targets: MaskedBatch
+        self, model: MaskedTokenModel[Any], hidden: Float[Tensor, "batch seq width"], targets: MaskedTensors
     ) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats of shuffled tokens, by the vocabulary head."""
         return masked_token_loss(hidden, targets, model.head, model.token_table)[0]

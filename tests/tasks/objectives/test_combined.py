@@ -42,7 +42,7 @@ def prepared(
 @torch.no_grad()
 def test_the_loss_is_the_weighted_sum_of_its_named_terms(objective: Combined) -> None:
     model, batch = prepared(objective, objective)
-    losses = [loss.item() for loss in model.losses(batch)]
+    losses = [loss.item() for loss in model.losses(model.device_batch(batch, np.random.default_rng(1)))]
     weights = [objective.masked_token_weight, *(part.weight for part in objective.parts)]
     terms = [term.item() for term in model.loss_terms(batch, np.random.default_rng(1))]
     assert objective.terms == ("masked_language_model", *(part.kind for part in objective.parts))
@@ -56,19 +56,21 @@ def test_the_loss_is_the_weighted_sum_of_its_named_terms(objective: Combined) ->
 def test_a_part_has_the_same_data_and_the_same_loss_as_alone() -> None:
     """At equal weights: one packing, one mask, and the shuffling after it."""
     model, batch = prepared(STRUCTBERT)
-    _, shuffled, relation = model.losses(batch)
+    _, shuffled, relation = model.losses(model.device_batch(batch, np.random.default_rng(1)))
     alone, only_shuffled = prepared(WORD)
     alone.load_state_dict(model.state_dict(), strict=False)
     assert (only_shuffled.inputs == batch.inputs).all()
     assert (only_shuffled.targets == batch.targets).all()
     for one, other in zip(vars(only_shuffled.auxiliary[0]).values(), vars(batch.auxiliary[0]).values(), strict=True):
         assert (one == other).all()
-    hidden = model.hidden(batch)
-    assert alone.auxiliary[0].loss(alone, hidden, only_shuffled.auxiliary[0]).item() == pytest.approx(shuffled.item())
+    hidden = model.hidden(model.device_batch(batch, np.random.default_rng(1)))
+    targets = alone.device_batch(only_shuffled, np.random.default_rng(1)).auxiliary[0]
+    assert alone.auxiliary[0].loss(alone, hidden, targets).item() == pytest.approx(shuffled.item())
     pairs, unshuffled = prepared(SENTENCE)
     pairs.load_state_dict(model.state_dict())
     assert (unshuffled.auxiliary[0].labels == batch.auxiliary[1].labels).all()
-    assert pairs.auxiliary[0].loss(pairs, hidden, batch.auxiliary[1]).item() == pytest.approx(relation.item())
+    own = pairs.device_batch(unshuffled, np.random.default_rng(1)).auxiliary[0]
+    assert pairs.auxiliary[0].loss(pairs, hidden, own).item() == pytest.approx(relation.item())
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,6 @@ def test_the_loss_is_the_weighted_sum_of_its_terms(objective: Objective) -> None
     model = model_of(objective.model_copy(update=weights))
     stir(model)
     batch = model.prepare(batches_of(objective).at(0, 6, 1), WORDS, np.random.default_rng(1))
-    masked, other = (loss.item() for loss in model.losses(batch))  # type: ignore[attr-defined]
+    masked, other = (loss.item() for loss in model.losses(model.device_batch(batch, np.random.default_rng(1))))  # type: ignore[attr-defined]
     assert min(masked, other) > 0.1
     assert model.loss(batch, np.random.default_rng(1)).item() == pytest.approx(0.5 * masked + 3 * other, rel=1e-6)

@@ -98,7 +98,7 @@ def test_without_masked_language_modelling_no_token_is_masked() -> None:
     batch = model.prepare(sequences_of_text(8), WORDS, np.random.default_rng(1))
     assert batch.predictions == 0
     assert not (batch.inputs == WORDS.mask).any()
-    masked, entity = (loss.item() for loss in model.losses(batch))
+    masked, entity = (loss.item() for loss in model.losses(model.device_batch(batch, np.random.default_rng(1))))
     assert (masked, entity > 0) == (0.0, True)
 
 
@@ -106,9 +106,9 @@ def test_a_mention_is_classified_from_the_tokens_beside_it_alone() -> None:
     model = model_of()
     stir(model)
     batch = model.prepare(sequences_of_text(1), WORDS, np.random.default_rng(1))
-    hidden = model.hidden(batch).detach().requires_grad_()
+    hidden = model.hidden(model.device_batch(batch, np.random.default_rng(1))).detach().requires_grad_()
     (first,) = batch.classified[:1]
-    model.entity_logits(hidden, batch)[0].backward()
+    model.entity_logits(hidden, model.device_batch(batch, np.random.default_rng(1)))[0].backward()
     assert hidden.grad is not None
     beside = {int(batch.left.ravel()[first]), int(batch.right.ravel()[first])}
     assert {*hidden.grad[0].abs().sum(-1).nonzero().flatten().tolist()} == beside

@@ -21,6 +21,7 @@ from steeplechase.tasks.objectives import all_tokens_masked_language_model, buil
 from steeplechase.tasks.objectives.generated_tokens import SampledTokens, corrupted_inputs
 from steeplechase.tasks.objectives.generator_model import unigram_samples, with_unigram_samples
 from steeplechase.tasks.objectives.generator_training.adversarial import Training as AdversarialTraining
+from steeplechase.tasks.objectives.masked_tokens import masked_tensors
 from steeplechase.tasks.objectives.replaced_token_detection import Model
 from tests.factories.small_experiments import (
     OWN,
@@ -36,6 +37,7 @@ from tests.factories.small_experiments import (
 )
 from tests.factories.training_data import Run, assert_bitwise_equal
 
+CPU = torch.device("cpu")
 UNIGRAM = ReplacedTokenDetection(generator="unigram")
 FIRST_STAGE, LAST = 7, 12  # updates; that of `candidate` has 64 tokens
 TWO_STAGES = ReplacedTokenDetection(
@@ -163,7 +165,7 @@ def test_unigram_samples_stand_at_the_masked_tokens_alone_and_correct_ones_count
     assert (filled.inputs[elsewhere] == batch.inputs[elsewhere]).all()
     assert not np.isin(filled.inputs[~elsewhere], (WORDS.mask, WORDS.pad)).any()
     right = replace(filled, targets=np.take_along_axis(filled.inputs, batch.masked_positions, axis=1))
-    assert corrupted_inputs(right, torch.from_numpy(right.targets)).replaced.sum() == 0
+    assert corrupted_inputs(masked_tensors(right, CPU), torch.from_numpy(right.targets)).replaced.sum() == 0
 
 
 @pytest.mark.parametrize("tokens", [np.empty(0, np.uint16), np.full(50, WORDS.separate, np.uint16)])
@@ -186,25 +188,27 @@ def all_tokens_model(copy_logit: float) -> all_tokens_masked_language_model.Mode
 
 def test_with_a_copy_probability_of_0_the_loss_is_that_of_predicting_every_token() -> None:
     model, batch = all_tokens_model(-1000.0), masked_batch()
-    corrupted = corrupted_inputs(batch, torch.from_numpy(np.where(batch.targets < 0, batch.targets, 12)))
-    originals = all_tokens_masked_language_model.originals_of(batch, torch.device("cpu"))
+    read = masked_tensors(batch, CPU)
+    corrupted = corrupted_inputs(read, torch.from_numpy(np.where(batch.targets < 0, batch.targets, 12)))
+    originals = all_tokens_masked_language_model.originals_of(read)
     logits = model.head(model.encoder(corrupted.inputs).flatten(0, 1), model.token_table)
     expected = torch.nn.functional.cross_entropy(logits, originals.flatten())
-    torch.testing.assert_close(model.own_loss(corrupted, batch), expected)
+    torch.testing.assert_close(model.own_loss(corrupted, read), expected)
 
 
 def test_with_a_copy_probability_of_1_the_loss_is_that_of_copying() -> None:
     """0 where the input is the original token; the logit's distance where it is not."""
     model, batch = all_tokens_model(40.0), masked_batch()
-    right = corrupted_inputs(batch, torch.from_numpy(batch.targets))
+    read = masked_tensors(batch, CPU)
+    right = corrupted_inputs(read, torch.from_numpy(batch.targets))
     assert right.replaced.sum() == 0
-    assert model.own_loss(right, batch).item() == pytest.approx(0.0, abs=1e-6)
-    wrong = corrupted_inputs(batch, torch.from_numpy(np.where(batch.targets == 12, 13, 12)))
-    assert model.own_loss(wrong, batch).item() > 40 * wrong.replaced.mean().item()
+    assert model.own_loss(right, read).item() == pytest.approx(0.0, abs=1e-6)
+    wrong = corrupted_inputs(read, torch.from_numpy(np.where(batch.targets == 12, 13, 12)))
+    assert model.own_loss(wrong, read).item() > 40 * wrong.replaced.mean().item()
 
 
 def test_original_tokens_are_those_before_masking() -> None:
     sequences = batches_of(UNIGRAM).at(0, 8, 1)
     batch = mask(sequences_of(sequences.tokens), UNIGRAM, WORDS, np.random.default_rng(1))
-    found = all_tokens_masked_language_model.originals_of(batch, torch.device("cpu"))
+    found = all_tokens_masked_language_model.originals_of(masked_tensors(batch, CPU))
     assert (found.numpy() == sequences.tokens).all()

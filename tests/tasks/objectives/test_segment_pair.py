@@ -32,7 +32,7 @@ def pairs_of(objective: SegmentPair, rows: int = 6) -> PairSequences:
 def relation_logits(model: AuxiliaryLossModel, batch: AuxiliaryBatch) -> Tensor:
     (loss,) = model.auxiliary
     assert isinstance(loss, SegmentPairLoss)
-    logits: Tensor = loss.head(model.hidden(batch))
+    logits: Tensor = loss.head(model.hidden(model.device_batch(batch, np.random.default_rng(1))))
     return logits
 
 
@@ -44,7 +44,9 @@ def test_a_pair_without_a_relation_has_no_pair_loss() -> None:
     batch = model.prepare(sequences, WORDS, np.random.default_rng(1))
     logits = relation_logits(model, batch)[:2]
     expected = torch.nn.functional.cross_entropy(logits, torch.from_numpy(sequences.labels[:2]))
-    assert model.losses(batch)[1].item() == pytest.approx(expected.item(), rel=1e-5)
+    assert model.losses(model.device_batch(batch, np.random.default_rng(1)))[1].item() == pytest.approx(
+        expected.item(), rel=1e-5
+    )
 
 
 def test_the_head_is_counted_once_for_a_sequence() -> None:

@@ -83,7 +83,7 @@ def test_the_gradient_of_the_boundary_loss_is_zero_inside_the_span_and_not_besid
         hidden.append(output)
 
     handle = model.encoder.register_forward_hook(keep)
-    model.losses(batch)[1].backward()
+    model.losses(model.device_batch(batch, np.random.default_rng(1)))[1].backward()
     handle.remove()
     gradient = hidden[0].grad
     assert gradient is not None
@@ -105,7 +105,7 @@ def test_a_sequence_too_short_for_a_boundary_has_the_loss_of_masked_tokens_alone
     tokens[:, -1] = WORDS.separate
     model = model_of()
     batch = model.prepare(sequences_of(tokens), WORDS, np.random.default_rng(1))
-    masked, boundary = model.losses(batch)
+    masked, boundary = model.losses(model.device_batch(batch, np.random.default_rng(1)))
     assert masked.item() > 0
     assert boundary.isfinite()
     assert (boundary.item() == 0) == (batch.auxiliary[0].offsets == NONE).all()

@@ -59,7 +59,7 @@ def test_only_whole_words_with_senses_are_predicted_and_the_terms_are_averaged_o
     assert (supersenses.allowed[predicted] == SUPERSENSES[batch.targets[predicted]]).all()
     assert not supersenses.allowed[~predicted].any()
     assert model.predictions_of_terms(batch) == (predicted.sum(), supersenses.allowed.any(axis=2).sum())
-    masked, sense = (loss.item() for loss in model.losses(batch))
+    masked, sense = (loss.item() for loss in model.losses(model.device_batch(batch, np.random.default_rng(1))))
     assert model.loss(batch, np.random.default_rng(1)).item() == pytest.approx(0.5 * masked + 3 * sense, rel=1e-6)
 
 

@@ -99,6 +99,6 @@ def test_a_sequence_shorter_than_a_run_has_the_loss_of_masked_tokens_alone() -> 
     model = model_of()
     stir(model)
     batch = model.prepare(sequences_of(tokens), WORDS, np.random.default_rng(1))
-    masked, shuffled = model.losses(batch)
+    masked, shuffled = model.losses(model.device_batch(batch, np.random.default_rng(1)))
     assert masked.item() > 0
     assert shuffled.item() == 0

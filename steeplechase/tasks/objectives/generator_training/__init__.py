@@ -6,22 +6,21 @@ Each file defines `Training(candidate, generator)`, a GeneratorTraining.
 from abc import abstractmethod
 from typing import Protocol, runtime_checkable
 
-import numpy as np
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from steeplechase.models.encoder import Encoder
-from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.generated_tokens import CorruptedInputs, Generator
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors
 
 
 @runtime_checkable
 class CorruptingModel(Protocol):
     """A model whose encoder reads the inputs that its generator corrupted."""
 
-    def own_loss(self, corrupted: CorruptedInputs, batch: MaskedBatch) -> Float[Tensor, ""]:
+    def own_loss(self, corrupted: CorruptedInputs, batch: MaskedTensors) -> Float[Tensor, ""]:
         """Return the encoder's mean loss in nats."""
 
 
@@ -33,7 +32,7 @@ class Discriminator(Protocol):
         """Return one logit per token; positive for replaced tokens."""
 
     def discriminator_loss(
-        self, logits: Float[Tensor, "batch seq"], replaced: Float[Tensor, "batch seq"], batch: MaskedBatch
+        self, logits: Float[Tensor, "batch seq"], replaced: Float[Tensor, "batch seq"], batch: MaskedTensors
     ) -> Float[Tensor, ""]:
         """Return the mean loss in nats."""
 
@@ -49,6 +48,6 @@ class GeneratorTraining(nn.Module):
 
     @abstractmethod
     def losses(
-        self, model: CorruptingModel, generator: Generator, batch: MaskedBatch, random: np.random.Generator
+        self, model: CorruptingModel, generator: Generator, batch: MaskedTensors
     ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
         """Return the mean losses of the generator and of the encoder."""

@@ -5,18 +5,16 @@ is a prediction of that reward from the generator's vector, trained by cross-ent
 probability of the right answer, of which the reward is the negative logarithm.
 """
 
-import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from steeplechase.models.devices import on_device
 from steeplechase.models.heads.logit import LogitHead
-from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.generated_tokens import Generator, SampledTokens
 from steeplechase.tasks.objectives.generator_training import CorruptingModel, Discriminator, GeneratorTraining
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors
 
 
 class Training(GeneratorTraining):
@@ -27,15 +25,14 @@ class Training(GeneratorTraining):
         self.value = LogitHead(generator.width, "value")  # of the discriminator's probability of the right answer
 
     def losses(
-        self, model: CorruptingModel, generator: Generator, batch: MaskedBatch, random: np.random.Generator
+        self, model: CorruptingModel, generator: Generator, batch: MaskedTensors
     ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
         """Return the policy gradient's loss with that of its baseline, and the discriminator's."""
         assert isinstance(model, Discriminator)
-        sampled = generator.sample(batch, random)
+        sampled = generator.sample(batch)
         logits = model.logits(sampled)
         loss = model.discriminator_loss(logits, sampled.replaced, batch)
-        positions = on_device(batch.masked_positions, logits.device)
-        return self.generator_loss(sampled, rewards_of(logits.detach(), sampled, positions)), loss
+        return self.generator_loss(sampled, rewards_of(logits.detach(), sampled, batch.positions)), loss
 
     def generator_loss(self, sampled: SampledTokens, rewards: Float[Tensor, " predicted"]) -> Float[Tensor, ""]:
         """Return the mean over the samples, whose gradient is the policy gradient; 0 without any."""

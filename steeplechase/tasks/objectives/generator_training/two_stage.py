@@ -1,6 +1,5 @@
 """Two-stage training: the generator alone, then the encoder from its weights. Clark et al. 2020 (ELECTRA)."""
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -10,9 +9,9 @@ from search_space.candidate import Candidate
 from search_space.objective.generator_training import TwoStage
 from search_space.objective.replaced_tokens import ReplacedTokens
 from steeplechase.models.encoder import Encoder
-from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.generated_tokens import Generator
 from steeplechase.tasks.objectives.generator_training import CorruptingModel, GeneratorTraining
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors
 
 
 class Training(GeneratorTraining):
@@ -36,11 +35,11 @@ class Training(GeneratorTraining):
         self.second_stage = number >= self.generator_updates
 
     def losses(
-        self, model: CorruptingModel, generator: Generator, batch: MaskedBatch, random: np.random.Generator
+        self, model: CorruptingModel, generator: Generator, batch: MaskedTensors
     ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
         """Return the mean loss of the model that the stage trains, and 0 for the other."""
         with torch.set_grad_enabled(not self.second_stage):
-            generated = generator.generate(batch, random)
+            generated = generator.generate(batch)
         if self.second_stage:
             return torch.zeros_like(generated.loss), model.own_loss(generated, batch)
         return generated.loss, torch.zeros_like(generated.loss)

@@ -113,11 +113,12 @@ def train_pairs(
             loss = writer.training_loss(pairs, rows, settings.label_smoothing, random)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), GRADIENT_NORM_LIMIT).item()
-        if not (math.isfinite(loss.item()) and math.isfinite(norm)):
-            raise NotFiniteUpdate(number, loss.item())
+        gradient_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), GRADIENT_NORM_LIMIT)
+        value, norm = torch.stack([loss.detach(), gradient_norm]).tolist()  # the host waits for a GPU here alone
+        if not (math.isfinite(value) and math.isfinite(norm)):
+            raise NotFiniteUpdate(number, value)
         optimiser.step()
-        after((number + 1) / len(batches), loss.item())
+        after((number + 1) / len(batches), value)
         ends_epoch = number + 1 == len(batches) or batches[number + 1][0] != epoch
         if ends_epoch and epoch >= settings.epochs - settings.averaged_checkpoints:
             averaged.add()

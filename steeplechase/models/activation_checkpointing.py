@@ -15,9 +15,11 @@ MATRIX_PRODUCTS = frozenset(
         _aten.mm.default,
         _aten.addmm.default,
         _aten.bmm.default,
+        _aten.baddbmm.default,  # maps in groups
         _aten._scaled_dot_product_flash_attention_for_cpu.default,
         _aten._scaled_dot_product_flash_attention.default,
         _aten._scaled_dot_product_efficient_attention.default,
+        _aten._scaled_dot_product_cudnn_attention.default,
     }
 )
 

@@ -64,3 +64,26 @@ def test_matrix_products_are_recomputed_only_with_full_checkpointing(
             loss.backward()
         counted[each] = counter.products
     assert (counted[kept] > counted["none"]) is again
+
+
+class InGroups(TorchDispatchMode):
+    """Counts the maps in groups that are computed."""
+
+    maps = 0
+
+    def __torch_dispatch__(self, operator, types, arguments=(), named=None):  # type: ignore[no-untyped-def]
+        self.maps += operator is torch.ops.aten.baddbmm.default
+        return operator(*arguments, **(named or {}))
+
+
+@pytest.mark.parametrize(("kept", "again"), [("selective", 0), ("full", 4)])
+def test_maps_in_groups_are_recomputed_only_with_full_checkpointing(
+    kept: ActivationCheckpointing, again: int
+) -> None:
+    """Two of each block."""
+    model = Encoder(architecture(SpanDynamic(kernel_size=5), groups=2), 0.0, None, kept)
+    initialise(model, 1)
+    loss = loss_of(model)
+    with InGroups() as counter:
+        loss.backward()
+    assert counter.maps == again

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from runners.computing.execute import _set_numerics
+from runners.training.compilation import compiled_terms
 from runners.training.loop import Step, TrainingData, train
 from runners.training.optimisers import build_optimiser
 from search_space.cards import card_named
@@ -28,6 +29,12 @@ from steeplechase.tasks.packing import sequences_of
 Finding = dict[str, object]
 REHEARSAL = {"batch_sequences": 2, "sequence_length": 16, "device": "cpu", "precision": "float32"}
 WARM_UP, UPDATES, REHEARSED = 10, 100, 2
+CHANGES: tuple[dict[str, object], ...] = (
+    {"precision": "bfloat16"},
+    {"precision": "bfloat16", "compile": False},
+    {"precision": "tensorfloat32"},
+    {"deterministic": False},
+)
 MODELS = ("convbert-small", "electra-small", "convbert-base")
 
 
@@ -45,10 +52,11 @@ def trained(name: str, rehearse: bool, updates: int, **recipe: Any) -> tuple[lis
     data = TrainingData(candidate, sequences_of(read, candidate.objective), WORDS, 1, 1e9)
     optimiser, steps = build_optimiser(model, own), list[Step]()
     warm = min(WARM_UP, updates)
-    train(model, data, optimiser, range(warm), steps.append)
-    began = time.monotonic()
-    train(model, data, optimiser, range(warm, warm + updates), steps.append, reads_model=lambda number: False)
-    return steps, time.monotonic() - began, candidate
+    with compiled_terms(model, candidate):
+        train(model, data, optimiser, range(warm), steps.append)
+        began = time.monotonic()
+        train(model, data, optimiser, range(warm, warm + updates), steps.append, reads_model=lambda number: False)
+        return steps, time.monotonic() - began, candidate
 
 
 def repeated(rehearse: bool) -> Iterator[Finding]:
@@ -60,10 +68,10 @@ def repeated(rehearse: bool) -> Iterator[Finding]:
 
 
 def loop(rehearse: bool) -> Iterator[Finding]:
-    """Yield the speed, the use of the card and the peak memory of the training loop."""
+    """Yield the speed, the use of the card and the peak memory of the training loop, compiled and not."""
     known = card_named(card())
     for name in MODELS:
-        for changes in ({"precision": "bfloat16"}, {"precision": "tensorfloat32"}, {"deterministic": False}):
+        for changes in CHANGES:
             if not rehearse:
                 torch.cuda.reset_peak_memory_stats()
             updates = REHEARSED if rehearse else UPDATES

@@ -48,6 +48,9 @@ class Candidate(Schema):
         if self.recipe.pruning is not None and not of_architecture:
             for violation in self.recipe.pruning.violations(self.architecture, self.objective):
                 yield violation.under("recipe", "pruning")
+        if self.recipe.compile and self.objective.writes_target:
+            message = f"true with {self.objective.name}, whose texts differ in length from batch to batch"
+            yield Violation(("recipe", "compile"), f"{message}; allowed: false")
         yield from self._objective_violations()
         yield from self._length_violations()
         if self.architecture.memory:
@@ -121,6 +124,15 @@ class Candidate(Schema):
         if self.recipe.activation_checkpointing != "none":
             message = f"{self.recipe.activation_checkpointing} needs blocks; kind module has none"
             yield Violation(("recipe", "activation_checkpointing"), message)
+
+    @property
+    def compiles(self) -> bool:
+        """Whether the loss of pretraining is compiled."""
+        if self.recipe.compile is not None:
+            return self.recipe.compile
+        on_gpu, any_module = self.recipe.device == "cuda", isinstance(self.architecture, ModuleArchitecture)
+        grows = self.recipe.batch_warm_up is not None
+        return on_gpu and not any_module and not grows and not self.objective.writes_target
 
     @property
     def pretrained(self) -> "Candidate":

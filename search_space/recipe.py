@@ -69,6 +69,12 @@ class Recipe(Schema):
     """Device of the training; part of the recipe because results differ bitwise between devices."""
     deterministic: bool = True
     """Whether a GPU repeats a result bit for bit, which some of its operators pay with time; processors always do."""
+    compile: bool | None = Field(default=None, examples=[False])
+    """Whether torch.compile makes few kernels of the encoder and the loss of pretraining, with CUDA graphs.
+
+    By default on GPUs, except for an architecture of kind `module`, and where shapes differ from batch to batch:
+    denoising and `batch_warm_up`. The last bits differ, and so do the patterns of dropout.
+    """
     precision: Precision = "float32"
     """Precision of matrix products and what lies between them; weights, updates and losses stay in float32.
 

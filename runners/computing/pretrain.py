@@ -16,6 +16,7 @@ from runners.computing.pruned import prune
 from runners.stages.context import Diverged, StageContext
 from runners.stages.pretrain import PretrainStage
 from runners.training.checkpoint import load_checkpoint, save_checkpoint
+from runners.training.compilation import compiled_terms
 from runners.training.data_parallel import group_of
 from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
 from runners.training.optimisers import build_optimiser
@@ -94,7 +95,8 @@ def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValu
     try:
         with group_of(recipe.processes, PARTNER, _partner_job(stage, context), recipe.device == "cuda") as group:
             steps = range(begun.completed_steps, stage.to_step)
-            train(model, begun.training_data, begun.optimiser, steps, after, group, reads_model)
+            with compiled_terms(model, stage.candidate):
+                train(model, begun.training_data, begun.optimiser, steps, after, group, reads_model)
     except NotFinite as error:
         tokens = recipe.tokens_after(error.step.number)
         raise Diverged({"tokens": tokens, "loss": str(error.step.loss), **curves.document()}) from error

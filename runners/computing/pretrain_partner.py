@@ -25,6 +25,7 @@ def main() -> None:
     stage = PretrainStage.model_validate_json(document["stage"])
     load_libraries(stage)
     from runners.computing.pretrain import started
+    from runners.training.compilation import compiled_terms
     from runners.training.data_parallel import READY, joined
     from runners.training.loop import NotFinite, train
 
@@ -37,7 +38,8 @@ def main() -> None:
     first.flush()
     with suppress(NotFinite, PartnerDied), joined(rank, size, Path(sys.argv[4]), cuda) as group:
         steps = range(begun.completed_steps, stage.to_step)
-        train(begun.model, begun.training_data, begun.optimiser, steps, _nothing, group, lambda number: False)
+        with compiled_terms(begun.model, stage.candidate):
+            train(begun.model, begun.training_data, begun.optimiser, steps, _nothing, group, lambda number: False)
 
 
 def _nothing(step: object) -> None:

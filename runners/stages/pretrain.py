@@ -46,6 +46,11 @@ class PretrainStage(StageDeclaration):
         """Processes that train the model together; pruning uses one."""
         return 1 if self.candidate.recipe.pruning is not None else self.candidate.recipe.processes
 
+    @property
+    def compiled(self) -> bool:
+        """Whether torch.compile makes the kernels; pruning does not use it."""
+        return self.candidate.recipe.pruning is None and self.candidate.compiles
+
     @classmethod
     def up_to(cls, experiment: Experiment, candidate: Candidate, seed: int, steps: tuple[int, int]) -> Self:
         """Return the declaration of the updates from `steps[0]` to `steps[1]`."""

@@ -32,6 +32,7 @@ from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.task import DownstreamTask
 
 THREADS = 1  # per stage: the order of sums, and so the last bits of a result, depends on the number of threads
+COMPILER = "inductor"  # of torch, whose version is part of the key
 
 
 @cache
@@ -81,6 +82,11 @@ class StageDeclaration(Schema):
         if self.trained is not None:
             return self.trained.recipe.precision, self.trained.recipe.deterministic
         return getattr(self, "precision", "float32"), getattr(self, "deterministic", True)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether torch.compile makes the kernels of the stage."""
+        return False
 
     hashed_at_default: ClassVar[tuple[str, ...]] = ()
     """Fields that always enter the key; other fields enter it unless they have their default value."""
@@ -197,6 +203,8 @@ class Stage:
             environment["operators"] = arithmetic()
         if self.declaration.computes_on == "cuda":
             environment |= accelerator()
+        if self.declaration.compiled:
+            environment["compiler"] = COMPILER
         sources = self.sources  # absent without plugins, so that no other key depends on them
         return fingerprint(
             {

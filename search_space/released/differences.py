@@ -13,7 +13,7 @@ from steeplechase.foundation.schema import VARIANT_KEY, Schema
 
 NOT_NUMBERS = (
     *("recipe.device", "recipe.activation_checkpointing", "recipe.micro_batches", "recipe.processes"),
-    *("recipe.noise_seed", "recipe.deterministic"),
+    *("recipe.noise_seed", "recipe.deterministic", "recipe.compile"),
 )
 """Fields that are not departures: they depend on the machine, or leave the expectation unchanged."""
 AS_UPDATES = ("recipe.schedule", "recipe.token_share")

@@ -56,6 +56,11 @@ def gpu_missing() -> str | None:
     return None
 
 
+def cache_folder() -> Path:
+    """Return this project's folder below the user's cache folder, where generated code is kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steeplechase"
+
+
 def processor() -> str:
     """Return the processor's name, as reported by the system."""
     try:

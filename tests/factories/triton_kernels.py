@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from steeplechase.models.kernels import opaque_windows
 from tests.factories.paths import ROOT
 
 CAPABILITIES = (80, 100)  # Ampere, Blackwell
@@ -52,6 +53,9 @@ class Window(NamedTuple):
 
         return span_window(values, logits)
 
+    def opaque(self, values: Tensor, logits: Tensor) -> Tensor:
+        return opaque_windows.span_window(values, logits)
+
 
 class Depthwise(NamedTuple):
     """Sizes of the depthwise window."""
@@ -82,6 +86,9 @@ class Depthwise(NamedTuple):
         from steeplechase.models.kernels.triton_depthwise import depthwise_window
 
         return depthwise_window(values, kernel, self.offset)
+
+    def opaque(self, values: Tensor, kernel: Tensor) -> Tensor:
+        return opaque_windows.depthwise_window(values, kernel, self.offset)
 
 
 class Norm(NamedTuple):
@@ -154,12 +161,13 @@ def name_of(case: Case) -> str:
     return "-".join([type(case).__name__.lower(), *map(str, case)])
 
 
-def operated(case: Case, device: str) -> Found:
+def operated(case: Case, device: str, opaque: bool = False) -> Found:
     """Return an operator's result as `out`, and the gradients by its inputs' names."""
     inputs = {name: each.to(device) for name, each in case.inputs().items()}
     gradient = inputs.pop("gradient")
     leaves = {name: each.requires_grad_() for name, each in inputs.items()}
-    out = case.operate(**leaves)
+    assert not opaque or not isinstance(case, Norm)
+    out = case.opaque(**leaves) if opaque else case.operate(**leaves)  # type: ignore[union-attr]
     gradients = torch.autograd.grad(out, list(leaves.values()), gradient)
     return {"out": out.detach(), **dict(zip(leaves, gradients, strict=True))}
 
@@ -176,6 +184,8 @@ def operate_all(device: str, file: str) -> None:
     """Write the results and gradients of all cases."""
     cases = (*WINDOWS, *DEPTHWISE, *NORMS, OTHER_SEED)
     told = {f"{name_of(case)} {part}": each for case in cases for part, each in operated(case, device).items()}
+    for case in (*WINDOWS, *DEPTHWISE):
+        told |= {f"opaque {name_of(case)} {part}": each for part, each in operated(case, device, True).items()}
     inputs = WINDOWS[0].inputs()
     values = inputs["values"].to(device).requires_grad_()
     once = WINDOWS[0].operate(values, inputs["logits"].to(device).requires_grad_()).sum()

@@ -22,6 +22,7 @@ NOT_TUNED: Mapping[str, str] = {
     "sequence_length": "must equal that of the evaluation set, which all arms share",
     "device": "selects hardware, not a hyperparameter",
     "deterministic": "selects kernels of the same operators, not a hyperparameter",
+    "compile": "selects kernels of the same operators, not a hyperparameter",
     "precision": "selects the arithmetic, not a hyperparameter",
     "activation_checkpointing": "changes no result",
     "pruning": "changes the model and the training budget",

@@ -31,7 +31,9 @@ def norm_alone(x: Float[Tensor, "*batch width"], norm: Map) -> Float[Tensor, "*b
 
 
 def _is_fused(x: Tensor, norm: Map) -> bool:
-    return window.has_fused(x) and type(norm) is nn.LayerNorm and x.shape[-1] <= WIDEST
+    """Return whether our kernel computes it; what torch.compile generates is one kernel too, and draws by itself."""
+    fits = window.has_fused(x) and type(norm) is nn.LayerNorm and x.shape[-1] <= WIDEST
+    return fits and not torch.compiler.is_compiling()
 
 
 def _fused(x: Tensor, added: Tensor | None, norm: Map, drop: Drop) -> Tensor:

@@ -35,15 +35,25 @@ class _DepthwiseWindow(torch.autograd.Function):
         values, kernel = _rows(values), kernel.contiguous()
         ctx.save_for_backward(values, kernel)
         ctx.offset = offset
-        return _mixed(values, kernel, 1, -offset)
+        return mixed(values, kernel, offset)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(ctx: Any, *outputs: Tensor) -> tuple[Tensor, Tensor, None]:
         values, kernel = ctx.saved_tensors
-        gradient = _rows(gradients[0])
-        to_values = _mixed(gradient, kernel, -1, ctx.offset).to(values.dtype)
-        return to_values, _kernel_gradient(values, gradient, kernel, ctx.offset), None
+        return *gradients(values, kernel, outputs[0], ctx.offset), None
+
+
+def mixed(values: Tensor, kernel: Tensor, offset: int) -> Tensor:
+    """Return the window sums, in memory of their own."""
+    return _mixed(_rows(values), kernel.contiguous(), 1, -offset)
+
+
+def gradients(values: Tensor, kernel: Tensor, gradient: Tensor, offset: int) -> tuple[Tensor, Tensor]:
+    """Return the gradients of the values and of the kernel."""
+    values, kernel, gradient = _rows(values), kernel.contiguous(), _rows(gradient)
+    to_values = _mixed(gradient, kernel, -1, offset).to(values.dtype)
+    return to_values, _kernel_gradient(values, gradient, kernel, offset)
 
 
 def _rows(tensor: Tensor) -> Tensor:

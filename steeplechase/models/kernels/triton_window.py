@@ -35,20 +35,31 @@ class _SpanWindow(torch.autograd.Function):
     def forward(ctx: Any, values: Tensor, logits: Tensor) -> Tensor:
         values, logits = _rows(values), logits.contiguous()
         ctx.save_for_backward(values, logits)
-        out = values.new_empty(values.shape)
-        _launch(_mix, logits, values, (out,))
-        return out
+        return mixed(values, logits)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Any, *outputs: Tensor) -> tuple[Tensor, Tensor]:
         values, logits = ctx.saved_tensors
-        gradient = _rows(gradients[0])
-        to_values, to_logits = values.new_empty(values.shape), torch.empty_like(logits)
-        normalisers = logits.new_empty(logits.shape[:-1], dtype=torch.float32)
-        _launch(_logit_gradients, logits, values, (gradient, gradient.stride(), to_logits, normalisers))
-        _launch(_value_gradients, logits, gradient, (normalisers, to_values))
-        return to_values, to_logits
+        return gradients(values, logits, outputs[0])
+
+
+def mixed(values: Tensor, logits: Tensor) -> Tensor:
+    """Return the window sums, in memory of their own."""
+    values, logits = _rows(values), logits.contiguous()
+    out = values.new_empty(values.shape)
+    _launch(_mix, logits, values, (out,))
+    return out
+
+
+def gradients(values: Tensor, logits: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the gradients of the values and of the logits."""
+    values, logits, gradient = _rows(values), logits.contiguous(), _rows(gradient)
+    to_values, to_logits = values.new_empty(values.shape), torch.empty_like(logits)
+    normalisers = logits.new_empty(logits.shape[:-1], dtype=torch.float32)
+    _launch(_logit_gradients, logits, values, (gradient, gradient.stride(), to_logits, normalisers))
+    _launch(_value_gradients, logits, gradient, (normalisers, to_values))
+    return to_values, to_logits
 
 
 def _rows(tensor: Tensor) -> Tensor:

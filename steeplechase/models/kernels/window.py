@@ -5,7 +5,6 @@ sequence reads zero. Compiled operators run on processors and Triton on GPUs if 
 in plain torch, for every device and data type. Off the processor all sums are in float32.
 """
 
-from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -13,12 +12,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from steeplechase.models.kernels import portable
+from steeplechase.models.kernels import opaque_windows, portable
 from steeplechase.models.kernels.native import bindings
 from steeplechase.models.precision import to_float32
 
 MOST_UNROLLED = 33
 """Taps of a dynamic window in Triton: it unrolls them, and at 65 it spills registers and compiles for minutes."""
+HAS_TRITON = find_spec("triton") is not None
 
 
 def dynamic_window_sum(
@@ -36,6 +36,9 @@ def dynamic_window_sum(
         compiled: Tensor = _DynamicWindowSum.apply(values, logits)  # type: ignore[no-untyped-call]
         return compiled
     if has_fused(values) and logits.shape[-1] <= MOST_UNROLLED:
+        if torch.compiler.is_compiling():
+            whole: Tensor = opaque_windows.span_window(values, logits)
+            return whole
         from steeplechase.models.kernels.triton_window import span_window
 
         fused: Tensor = span_window(values, logits)
@@ -54,9 +57,13 @@ def depthwise_window_sum(
     A depthwise convolution; a shift of (kernel - 1) // 2 makes it causal, one of -(kernel // 2) looks ahead.
     """
     if has_fused(values):
+        offset = len(kernel) // 2 + shift
+        if torch.compiler.is_compiling():
+            whole: Tensor = opaque_windows.depthwise_window(values, kernel, offset)
+            return whole
         from steeplechase.models.kernels.triton_depthwise import depthwise_window
 
-        fused: Tensor = depthwise_window(values, kernel, len(kernel) // 2 + shift)
+        fused: Tensor = depthwise_window(values, kernel, offset)
         return fused
     if shift:
         return inside(depthwise_window_sum(extended(values, shift), kernel), shift)
@@ -71,7 +78,7 @@ def depthwise_window_sum(
 
 def has_fused(values: Tensor) -> bool:
     """Return whether Triton's operators compute these values."""
-    return values.is_cuda and values.dtype != torch.float64 and _has_triton()
+    return values.is_cuda and values.dtype != torch.float64 and HAS_TRITON
 
 
 def extended(x: Float[Tensor, "batch seq ..."], shift: int) -> Float[Tensor, "batch longer ..."]:
@@ -83,11 +90,6 @@ def extended(x: Float[Tensor, "batch seq ..."], shift: int) -> Float[Tensor, "ba
 def inside(x: Float[Tensor, "batch longer ..."], shift: int) -> Float[Tensor, "batch seq ..."]:
     """Return the outputs of a window over extended values that belong to positions of the sequence."""
     return x[:, :-shift] if shift > 0 else x[:, -shift:]
-
-
-@cache
-def _has_triton() -> bool:
-    return find_spec("triton") is not None
 
 
 def _late(kernel_size: int) -> int:

@@ -109,7 +109,8 @@ class ContinuedTextModel(MaskedTokenModel[Batch]):
         backwards = self.tensor(batch.backwards) if batch.backwards.any() else None
         context = AttentionContext(order=order, segments=segments, backwards=backwards)
         numbers = None if self.memory is None else self.tensor(batch.numbers)
-        return ContinuedTensors(**vars(masked), context=context, numbers=numbers, labels=self.tensor(batch.labels))
+        labels = self.tensor(batch.labels) if self.pairs else None
+        return ContinuedTensors(**vars(masked), context=context, numbers=numbers, labels=labels)
 
     def read(self, batch: ContinuedTensors) -> Streams:
         """Return the encoder's output for a batch; what continues is kept for the next one in training."""

@@ -106,6 +106,13 @@ def test_a_window_and_its_gradients_are_those_of_the_equation_and_not_of_one_shi
         assert not any(agrees(mine[part], shifted[part]) for part in shifted)
 
 
+@pytest.mark.parametrize("case", [*WINDOWS, *DEPTHWISE], ids=name_of)
+def test_a_window_in_a_compiled_graph_is_the_same_bit_for_bit(case: Window | Depthwise, found: Results) -> None:
+    prefix = f"opaque {name_of(case)} "
+    opaque = {name.removeprefix(prefix): each for name, each in found.items() if name.startswith(prefix)}
+    assert [part for part, each in of(case, found).items() if not torch.equal(opaque[part], each)] == []
+
+
 @pytest.mark.parametrize("case", [each for each in DEPTHWISE if each.dtype == torch.bfloat16], ids=name_of)
 def test_the_error_in_bfloat16_is_one_rounding_at_every_kernel_size(case: Depthwise, found: Results) -> None:
     """So the axis of kernel sizes compares models and not roundings."""

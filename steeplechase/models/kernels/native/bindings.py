@@ -12,7 +12,9 @@ SUFFIXES = {torch.float32: "float32", torch.bfloat16: "bfloat16"}
 
 
 def usable(*tensors: Tensor) -> bool:
-    """Return whether the compiled operators can take these tensors."""
+    """Return whether the compiled operators can take these tensors; to torch.compile they are unknown."""
+    if torch.compiler.is_compiling():
+        return False
     supported = all(each.device.type == "cpu" and each.dtype in SUFFIXES for each in tensors)
     return supported and library() is not None
 

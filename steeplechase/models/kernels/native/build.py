@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from steeplechase.foundation.atomic_files import move_durably
-from steeplechase.foundation.environment import instructions
+from steeplechase.foundation.environment import cache_folder, instructions
 from steeplechase.foundation.scratch import TEMPORARY
 
 SOURCES = tuple(Path(__file__).with_name(name) for name in ("operators.c", "operators.h"))
@@ -40,7 +40,7 @@ def library() -> ctypes.CDLL | None:
     compiler = shutil.which("cc")
     if os.environ.get("STEEPLECHASE_NATIVE") == "0" or compiler is None:
         return None
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steeplechase"
+    folder = cache_folder()
     with suppress(OSError, subprocess.SubprocessError):
         try:
             return _loaded(compiler, folder)

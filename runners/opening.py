@@ -17,7 +17,7 @@ from runners.stage_labels import all_labels
 from search_space.cards import card_memory
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.plugin_folders import COPIES, copy_plugins
-from steeplechase.configuration.plugin_options import OPTIONS, recorded_options
+from steeplechase.configuration.plugin_options import OPTIONS, plugin_options_in, recorded_options
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.validation.warnings import too_small_card
 from steeplechase.foundation.atomic_files import disk_refusals
@@ -25,7 +25,7 @@ from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.environment import manifest
 from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError
 from steeplechase.ledger.amendments import amend, amendments, set_fact_of_version
-from steeplechase.ledger.database import LEDGER_NAME, Ledger, plugin_options_in
+from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.database_file import killed_while_created
 from steeplechase.ledger.object_store import refuse_url
 from steeplechase.ledger.paths import ResultPaths, has_export

@@ -97,6 +97,11 @@ def _kept(option: type[OpenOption]) -> _Option:
     return _Option(fields=defaults_of(option), evaluation=example.evaluation)
 
 
+def plugin_options_in(facts: Mapping[str, JsonValue]) -> tuple[JsonValue, ...]:
+    """Return what the versions of a ledger's experiment keep of their plugins, the latest first."""
+    return tuple(reversed([fact for name, fact in facts.items() if name.partition(" ")[0] == OPTIONS]))
+
+
 def add_recorded_options(fact: JsonValue) -> None:
     """Let options, sublayers and tasks of a ledger's plugins be known by their fields; those with code come before.
 

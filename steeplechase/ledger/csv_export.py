@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from steeplechase.configuration.plugin_options import OPTIONS, add_recorded_options
+from steeplechase.configuration.plugin_options import OPTIONS, add_recorded_options, plugin_options_in
 from steeplechase.foundation.atomic_files import remove_directory, replaced_directory, sha256_of, write_whole
 from steeplechase.foundation.canonical import canonical_text, parsed_json
 from steeplechase.foundation.errors import CorruptionError
@@ -25,7 +25,7 @@ from steeplechase.foundation.names import RelativeName, Sha256, inside, make_ins
 from steeplechase.foundation.schema import JsonValue, first_fault
 from steeplechase.ledger.amendments import FACT, OF_A_VERSION, amendments, numbered
 from steeplechase.ledger.csv_cells import escaped, unescaped
-from steeplechase.ledger.database import LedgerRows, plugin_options_in
+from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.facts import checked_fact
 from steeplechase.ledger.final_plan import FINALISTS, WINNER
 from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER

@@ -5,14 +5,14 @@ sequence number and content, and the numbers have no gaps, so that damaged or mi
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from steeplechase.configuration.plugin_options import OPTIONS, add_recorded_options
+from steeplechase.configuration.plugin_options import add_recorded_options, plugin_options_in
 from steeplechase.foundation.atomic_files import disk_refusals
 from steeplechase.foundation.canonical import canonical_text, fingerprint
 from steeplechase.foundation.errors import CorruptionError, MachineError, first_lines
@@ -31,7 +31,7 @@ from steeplechase.ledger.database_file import (
 from steeplechase.ledger.facts import checked_fact
 from steeplechase.ledger.paths import has_export
 from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
-from steeplechase.ledger.rows import R, parsed_text, plain
+from steeplechase.ledger.rows import R, document_of, parsed_text
 
 LEDGER_NAME = "ledger.sqlite"
 MACHINE_FAULTS = {
@@ -154,11 +154,11 @@ class Ledger:
 
     def add_arm(self, arm: ArmRow) -> None:
         """Write an arm before its first trial starts."""
-        self._insert("arms", arm.name, _document(arm), or_ignore=True)
+        self._insert("arms", arm.name, document_of(arm), or_ignore=True)
 
     def add_trial(self, trial: TrialRow) -> None:
         """Write a trial before its first stage starts."""
-        self._insert("trials", trial.name, _document(trial), or_ignore=True)
+        self._insert("trials", trial.name, document_of(trial), or_ignore=True)
 
     def add_record(self, record: Record) -> Record:
         """Write a record and return it with its sequence number; on return it is on disk."""
@@ -169,7 +169,7 @@ class Ledger:
         return self._add("decisions", f"{decision.trial}:{decision.level}", decision)
 
     def _add(self, table: str, name: str, row: Numbered) -> Numbered:
-        document = _document(row)
+        document = document_of(row)
         del document["sequence"]
         return replace(row, sequence=self._insert(table, name, document))
 
@@ -283,11 +283,6 @@ def numbered_facts(rows: LedgerRows, pattern: str) -> Iterator[tuple[int, dict[s
         yield number, fact
 
 
-def plugin_options_in(facts: Mapping[str, JsonValue]) -> tuple[JsonValue, ...]:
-    """Return what the versions of a ledger's experiment keep of their plugins, the latest first."""
-    return tuple(reversed([fact for name, fact in facts.items() if name.partition(" ")[0] == OPTIONS]))
-
-
 def _no_ledger(folder: Path) -> str:
     """Return why a place has no ledger: a file, the folder of several results, or one without results."""
     if folder.is_file():
@@ -297,12 +292,6 @@ def _no_ledger(folder: Path) -> str:
     if below:
         return f"no ledger here. Did you mean {' or '.join(first_lines(below, lambda more: f'one of {more} more'))}?"
     return f"no ledger here; `steeplechase run EXPERIMENT --out {folder}` makes one"
-
-
-def _document(row: ArmRow | TrialRow | Record | Decision) -> dict[str, JsonValue]:
-    """Return a row's document without fields at their default, so that a new field does not change older rows."""
-    defaults = {field.name: field.default for field in fields(row)}
-    return {name: value for name, value in plain(row).items() if getattr(row, name) != defaults[name]}
 
 
 def _checksum(sequence: int, name: str, text: str) -> str:

@@ -54,6 +54,12 @@ def plain(row: Row) -> dict[str, JsonValue]:
     return {name: _plain(getattr(row, name)) for name in columns(type(row))}
 
 
+def document_of(row: Row) -> dict[str, JsonValue]:
+    """Return a row's document without fields at their default, so that a new field does not change older rows."""
+    defaults = {field.name: field.default for field in fields(row)}
+    return {name: value for name, value in plain(row).items() if getattr(row, name) != defaults[name]}
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Candidate):
         return canonical(value)

@@ -5,15 +5,17 @@ where all shapes are fixed. The generated code is cached below the user's cache 
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch._dynamo.exc import TorchDynamoException
 
 from search_space.candidate import Candidate
 from steeplechase.foundation.environment import cache_folder
+from steeplechase.foundation.errors import MachineError
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 
 CACHE = "TORCHINDUCTOR_CACHE_DIR"
@@ -22,11 +24,14 @@ MOST_GRAPHS = 64
 
 
 @contextmanager
-def compiled_terms(model: PretrainingModel[Any], candidate: Candidate, backend: str = "inductor") -> Iterator[None]:
+def compiled_terms(
+    model: PretrainingModel[Any], candidate: Candidate, backend: str | Callable[..., Any] = "inductor"
+) -> Iterator[None]:
     """Compile the terms of the loss inside, where the candidate compiles; what was compiled is forgotten at the end.
 
     A resumed training compiles again, to the same code: lengths that differ from batch to batch are variables of
-    it from the first batch on. A GPU draws other patterns of dropout than without compilation.
+    it from the first batch on. A GPU draws other patterns of dropout than without compilation. Raises MachineError
+    with the remedy where torch cannot compile the loss.
     """
     if not candidate.compiles:
         yield
@@ -44,7 +49,13 @@ def compiled_terms(model: PretrainingModel[Any], candidate: Candidate, backend: 
     def terms(batch: Any) -> tuple[Tensor, ...]:
         torch.compiler.cudagraph_mark_step_begin()
         mark_varying(batch)
-        found: tuple[Tensor, ...] = compiled(batch)
+        try:
+            found: tuple[Tensor, ...] = compiled(batch)
+        except TorchDynamoException as error:
+            reason = " ".join(str(error).strip().partition("\n\n")[0].split())  # advice on torch's own logs follows
+            raise MachineError(
+                f"torch.compile failed: {reason}; `recipe.compile: false` trains without it"
+            ) from error
         return found
 
     model.terms = terms  # type: ignore[method-assign]

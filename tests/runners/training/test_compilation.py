@@ -29,6 +29,7 @@ from search_space.convolution.option import ConvolutionOption
 from search_space.objective import Denoising, LanguageModel, MaskedLanguageModel, ReplacedTokenDetection
 from search_space.output_layer import AdaptiveSoftmax
 from search_space.packing import Consecutive
+from steeplechase.foundation.errors import MachineError
 from steeplechase.foundation.randomness import stream
 from steeplechase.models.kernels import window
 from steeplechase.tasks.contracts.candidates import model_of
@@ -153,6 +154,18 @@ def test_generated_code_is_kept_below_the_users_cache_folder_or_where_the_user_s
         monkeypatch.delenv(CACHE) if told is None else monkeypatch.setenv(CACHE, told)
         with compiled_terms(model_of(SHALLOW), with_recipe(SHALLOW, compile=True)):
             assert os.environ[CACHE] == place
+
+
+def test_a_loss_that_torch_cannot_compile_names_the_remedy() -> None:
+    def fails(graph: torch.fx.GraphModule, inputs: object) -> Callable[..., Any]:
+        raise OSError("no compiler of C")
+
+    candidate = with_recipe(SHALLOW, compile=True)
+    model = model_of(candidate)
+    model.terms = lambda batch: (batch + 1,)  # type: ignore[method-assign, assignment]
+    refusal = "no compiler of C.*`recipe.compile: false` trains without it"
+    with compiled_terms(model, candidate, fails), pytest.raises(MachineError, match=refusal):
+        model.terms(torch.ones(2))
 
 
 def test_gpus_compile_where_lengths_are_fixed_and_processors_where_they_are_told_to() -> None:

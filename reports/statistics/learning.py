@@ -16,8 +16,9 @@ from functools import cached_property
 
 from search_space.objective.replaced_tokens import ReplacedTokens
 from steeplechase.analysis.difference import ALPHA
+from steeplechase.analysis.exact_interval import clopper_pearson
 from steeplechase.analysis.plateau import plateau_of
-from steeplechase.analysis.proportions import clopper_pearson, smallest_fisher_p, unseen_at_most
+from steeplechase.analysis.proportions import smallest_fisher_p, unseen_at_most
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.foundation.canonical import canonical, canonical_text

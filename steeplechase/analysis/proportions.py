@@ -1,13 +1,11 @@
-"""Intervals of a proportion, and the exact test of two, in plain Python but for the exact interval.
+"""The interval of a proportion, and the exact test of two, in plain Python.
 
-Wilson 1927, J. Am. Stat. Assoc. 22, 209; Clopper and Pearson 1934, Biometrika 26, 404; Fisher 1922, J. R. Stat. Soc.
-85, 87.
+Wilson 1927, J. Am. Stat. Assoc. 22, 209; Fisher 1922, J. R. Stat. Soc. 85, 87.
 """
 
 from math import comb
 
 from steeplechase.analysis.difference import ALPHA
-from steeplechase.analysis.distributions import beta_quantile
 
 Z = 1.959963984540054  # encloses 95% of a normal distribution on both sides
 
@@ -19,13 +17,6 @@ def wilson(count: int, total: int) -> tuple[float, float]:
     half_width = Z * (rate * (1 - rate) / total + square / total / 4) ** 0.5
     low, high = ((middle + sign * half_width) / (1 + square) for sign in (-1, 1))
     return (0.0 if count == 0 else low), (1.0 if count == total else high)
-
-
-def clopper_pearson(count: int, total: int) -> tuple[float, float]:
-    """Return the exact 95% interval of the proportion `count` / `total`, for `total` ≥ 1."""
-    low = 0.0 if count == 0 else beta_quantile(ALPHA / 2, count, total - count + 1).item()
-    high = 1.0 if count == total else beta_quantile(1 - ALPHA / 2, count + 1, total - count).item()
-    return low, high
 
 
 def unseen_at_most(total: int) -> float:

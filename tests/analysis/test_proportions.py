@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from steeplechase.analysis.proportions import clopper_pearson, fisher_p, smallest_fisher_p, unseen_at_most, wilson
+from steeplechase.analysis.exact_interval import clopper_pearson
+from steeplechase.analysis.proportions import fisher_p, smallest_fisher_p, unseen_at_most, wilson
 
 COUNTS = st.integers(1, 12).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
 

@@ -36,15 +36,7 @@ from steeplechase.foundation.schema import Count, PositiveNumber
 ONE_SIZE = {"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE}
 PerLayer = Annotated[
     Size,
-    WithJsonSchema(
-        {
-            "anyOf": [
-                ONE_SIZE,
-                {"type": "array", "items": ONE_SIZE, "minItems": 1},
-            ]
-        },
-        mode="validation",
-    ),
+    WithJsonSchema({"anyOf": [ONE_SIZE, {"type": "array", "items": ONE_SIZE, "minItems": 1}]}, mode="validation"),
 ]
 """A size of all sublayers of a kind, or a list with the size of each, from the input to the output."""
 

@@ -68,8 +68,7 @@ def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValu
         return prune(stage, context, training_data_of(stage, context.inputs["tokens"]), *places)
     evaluation_set = EvaluationSet.load(context.inputs["evaluation_set"])
     begun = started(stage, context.inputs, context.folder)
-    model, checkpoints, curves = begun.model, begun.checkpoints, begun.curves
-    device = model.encoder.device
+    model, checkpoints, curves, device = begun.model, begun.checkpoints, begun.curves, begun.model.encoder.device
     forget_peak_memory(device)
     curve_interval = max(1, (stage.to_step - stage.from_step) // TRAIN_CURVE_POINTS)
 

@@ -104,8 +104,11 @@ class _CohortSampler:
         return tuple(points)
 
     def _ask(self) -> "tuple[optuna.Trial, Point | None]":
-        full = self._design.sampler in RELATIVE
-        trial = self._study.ask(_full_space(self._design, self._baseline) if full else None)
+        every_axis = None
+        if self._design.sampler in RELATIVE:  # whose space is fixed: axes of unselected options are asked too
+            paths = axes_of(self._design, self._baseline)
+            every_axis = {path: _distribution(self._design, path, self._baseline) for path in paths}
+        trial = self._study.ask(every_axis)
         return trial, draw(self._design, self._baseline, partial(suggested, self._design, trial))
 
     def _accept(self, point: Point) -> bool:
@@ -132,9 +135,8 @@ class _CohortSampler:
 def importance(design: Search, baseline: Candidate, observations: tuple[Observation, ...]) -> dict[str, float]:
     """Return each axis's share of the variance of the first objective; empty if too few candidates have a value.
 
-    A candidate that diverged has none.
-
-    At the first rung, which every candidate reaches; of a score that no probe measures there, at the end.
+    At the first rung, which every candidate reaches; of a score that no probe measures there, at the end. A candidate
+    that diverged has none.
     """
     import optuna
 
@@ -166,11 +168,7 @@ def _first_value(objective: str, observation: Observation) -> float | None:
 
 
 def _study(
-    design: Search,
-    baseline: Candidate,
-    observations: tuple[Observation, ...],
-    cohort: int,
-    known: KnownCandidates | None = None,
+    design: Search, baseline: Candidate, observations: tuple[Observation, ...], cohort: int, known: KnownCandidates
 ) -> "optuna.Study":
     import optuna
 
@@ -187,7 +185,6 @@ def _study(
     direction = optuna.study.StudyDirection
     directions = [direction.MAXIMIZE if name in MAXIMISED else direction.MINIMIZE for name in design.objectives]
     study = optuna.create_study(directions=directions, sampler=samplers[design.sampler]())  # type: ignore[no-untyped-call]
-    known = known or KnownCandidates(design, baseline)
     for number, observation in enumerate(_as_told(design, observations)):
         trial = _frozen_trial(design, baseline, observation, number, known)
         if trial is not None:
@@ -240,11 +237,6 @@ def _uniform_sampler(design: Search, cohort: int) -> "optuna.samplers.BaseSample
     import optuna
 
     return optuna.samplers.RandomSampler(seed=stream_seed(design.seed, "even proposals", cohort) % 2**32)
-
-
-def _full_space(design: Search, baseline: Candidate) -> "dict[str, optuna.distributions.BaseDistribution]":
-    """Return every axis, those of unselected options included: the dimensions of the space must be fixed."""
-    return {path: _distribution(design, path, baseline) for path in axes_of(design, baseline)}
 
 
 def _distribution(design: Search, path: str, baseline: Candidate) -> "optuna.distributions.BaseDistribution":

@@ -1,6 +1,5 @@
 """The finding: a computed sentence, null results included."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from tests.factories.reports import (
     snapshot,
     table2,
     troubled,
-    tuned,
 )
 
 
@@ -154,66 +152,10 @@ def test_failed_trials_are_named_with_their_reason_in_finding_and_conditions() -
     assert "Failed" not in dict(build(table2()).footer)
 
 
-SEEDS = (1, 2, 3)
-LOST = [
-    {"wide": (1,)},
-    {"wide": (1, 3), "deep": (2,)},
-    {"baseline": (2,), "wide": (1,)},
-    {"wide": SEEDS},
-    {"baseline": SEEDS},
-    {"baseline": SEEDS, "wide": SEEDS, "deep": SEEDS},
-]
-
-
-@pytest.mark.parametrize("lost", LOST)
-def test_every_arm_with_diverged_seeds_is_named_in_the_finding(lost: dict[str, tuple[int, ...]]) -> None:
-    arms = {"baseline": {}, "wide": {"width": 512}, "deep": {"depth": 6}}
-    trials = [
-        Trial(arm, seed).diverged()
-        if seed in lost.get(arm, ())
-        else Trial(arm, seed).pretrained(6.0 - place + seed / 50)
-        for place, arm in enumerate(arms)
-        for seed in SEEDS
-    ]
-    finding = build(snapshot(trials, arms)).finding
-    shares = ", ".join(f"{arm} ({len(lost[arm])} of 3 seeds)" for arm in arms if arm in lost)
-    assert f"iverged, and in no mean: {shares}." in finding
-    assert ("no arm can be compared: the baseline diverged" in finding) == (lost == {"baseline": SEEDS})
-    assert finding.startswith("No result: 9 of 9 trials have ended") == (len(lost) == 3)
-    assert "not been measured" not in finding
-
-
 def test_an_arm_with_the_baselines_mean_is_not_called_the_best() -> None:
     same = ends({"baseline": (6.0, 6.0, 6.0), "wide": (6.0, 6.0, 6.0)})
     assert "3 seeds give no interval (wide has the baseline's mean, Δ 0.000" in same
     assert "best mean" not in same
-
-
-SELECTED = "tuning selected the shared recipe"
-
-
-@pytest.mark.parametrize(
-    ("lost", "selected"),
-    [
-        ((), f"For every arm {SELECTED}."),
-        (("narrow",), f"For every other arm {SELECTED}."),
-        (("baseline", "narrow", "dynamic"), ""),
-    ],
-)
-def test_a_recipe_that_no_point_of_tuning_gave_was_not_selected(lost: tuple[str, ...], selected: str) -> None:
-    found = tuned()
-    assert found.tuning is not None
-    choices = tuple(
-        replace(choice, point=0, own=choice.arm, values=(None,) * 3 if choice.arm in lost else (6.0, 6.1, None))
-        for choice in found.tuning.choices
-    )
-    shared = tuple(row for row in found.arms if row.tuned_from is None)
-    finding = build(replace(found, arms=shared, tuning=replace(found.tuning, choices=choices))).finding
-    assert (SELECTED in finding) == bool(selected)
-    assert selected in finding
-    assert (
-        f"In tuning a seed of every point diverged, so that the shared recipe stays: {', '.join(lost)}." in finding
-    ) == (bool(lost))
 
 
 def scored(baseline: float, wide: float, spread: float = 0.5, loss_spread: float = 0.0, **more: Any) -> Report:

@@ -23,9 +23,9 @@ class LoggedLedger(Ledger):
         for batch in begun:
             with self.transaction():
                 for row in batch:
-                    self._add(row)
+                    self._write(row)
 
-    def _add(self, row: Row) -> None:
+    def _write(self, row: Row) -> None:
         match row:
             case Fact(name, value):
                 self.set_fact(name, value)

@@ -111,7 +111,7 @@ def test_a_selection_at_the_edge_has_a_warning_and_one_inside_has_none() -> None
     tuning = tuning_of(view)
     numbers = list(tuning.tried.values("recipe.peak_learning_rate"))
     for point, rate in enumerate(numbers):
-        choices = tuple(replace(choice, point=point) for choice in tuning.choices)
+        choices = tuple(choice.model_copy(update={"point": point}) for choice in tuning.choices)
         report = build(replace(view, tuning=replace(tuning, choices=choices)), primary=primary)
         edges = [row["edge"] for row in rows_of(report, "tuning") if row["chosen"] and row["value"] is not None]
         warned = any(note.startswith("Warning: selected at the edge") for note in report.notes)

@@ -248,7 +248,7 @@ def test_stages_after_the_phase_wait_for_it_and_no_others(
     statuses: dict[str, Status], ready: list[str], ended: bool
 ) -> None:
     found = trial(statuses.items())
-    assert [task.label for task in found.ready] == ready
+    assert [*found.ready] == ready
     assert found.ended is ended
 
 

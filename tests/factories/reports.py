@@ -2,11 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
-from reports.document import Report
-from reports.figures.figure import Picture
-from reports.grid import Grid
 from search_space.candidate import Candidate
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot, Tuning
@@ -15,7 +12,6 @@ from steeplechase.ledger.tuning_plan import Choice, TuningPlan
 from tests.factories.keys import KEY
 from tests.factories.stage_results import PLAUSIBLE, result_of
 
-Data = TypeVar("Data")
 TOKENS = 2_000_000
 BOTTLENECK = {"bottleneck_ratio": 2}
 ARMS: dict[str, dict[str, Any]] = {
@@ -150,28 +146,6 @@ def snapshot(
 def trials_of(losses: Mapping[str, Iterable[float]]) -> list[Trial]:
     """Return the trials of arms with these final losses, one per seed."""
     return [Trial(arm, seed).pretrained(loss) for arm, ends in losses.items() for seed, loss in enumerate(ends, 1)]
-
-
-def rows_of(report: Report, name: str, **where: object) -> list[dict[str, Any]]:
-    """Return the rows of a report's table that have these values; none where it has no such table."""
-    rows = (dict(row) for table in report.tables if table.name == name for row in table.rows)
-    return [row for row in rows if all(row[key] == value for key, value in where.items())]
-
-
-def grid_of(report: Report, name: str) -> Grid:
-    """Return the one grid of a report with this name."""
-    (found,) = (grid for grid in report.grids if grid.name == name)
-    return found
-
-
-def picture(report: Report, name: str) -> Picture | None:
-    return next((picture for picture in report.pictures if picture.name == name), None)
-
-
-def figure_data(report: Report, kind: type[Data]) -> Data:
-    """Return what the one figure of a kind shows."""
-    (data,) = (picture.data for picture in report.pictures if isinstance(picture.data, kind))
-    return data
 
 
 PAPER = {

@@ -6,7 +6,8 @@ from dataclasses import replace
 from reports.formats import render
 from reports.number_format import sentence_of
 from reports.report import Report, build
-from tests.factories.reports import Trial, document, rows_of, shared, snapshot
+from tests.factories.read_reports import rows_of
+from tests.factories.reports import Trial, document, shared, snapshot
 from tests.factories.stage_results import SQUAD_PART
 
 ARMS = {"baseline": {}, "wide": {"width": 512}, "deep": {"depth": 6}}

@@ -7,17 +7,8 @@ import pytest
 from reports.formats import format_names, render
 from reports.grid import Cell
 from reports.report import Report, build
-from tests.factories.reports import (
-    Trial,
-    document,
-    empty,
-    grid_of,
-    rows_of,
-    search,
-    snapshot,
-    table2,
-    troubled,
-)
+from tests.factories.read_reports import grid_of, rows_of
+from tests.factories.reports import Trial, document, empty, search, snapshot, table2, troubled
 
 
 def ends(losses: dict[str, tuple[float, ...]], **more: Any) -> str:

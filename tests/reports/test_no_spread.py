@@ -8,7 +8,8 @@ from reports.document import Report
 from reports.formats import render
 from reports.report import build
 from steeplechase.analysis.difference import MeanTest
-from tests.factories.reports import ARMS, Trial, document, primary, rows_of, snapshot
+from tests.factories.read_reports import rows_of
+from tests.factories.reports import ARMS, Trial, document, primary, snapshot
 
 SEEDS = (1, 2, 3)
 LEVELS = {name: 10.0 * place for place, name in enumerate(ARMS)}

@@ -8,7 +8,8 @@ import pytest
 from reports.report import build
 from steeplechase.configuration.arm import changes_text
 from steeplechase.ledger.snapshot import Snapshot
-from tests.factories.reports import Trial, document, grid_of, rows_of, search_design, snapshot
+from tests.factories.read_reports import grid_of, rows_of
+from tests.factories.reports import Trial, document, search_design, snapshot
 from tests.reports.sections.test_candidates import ARMS, RUNGS, searched
 
 

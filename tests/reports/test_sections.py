@@ -10,7 +10,8 @@ from reports.sections import CLAUSES, CONDITIONS, FIGURES, TABLES, in_order, sec
 from reports.table import Table
 from reports.views import own_results, shared_results
 from steeplechase.foundation.errors import CorruptionError
-from tests.factories.reports import primary, rows_of, table2
+from tests.factories.read_reports import rows_of
+from tests.factories.reports import primary, table2
 from tests.reports.test_formats import VIEWS
 
 

@@ -13,7 +13,8 @@ from reports.sections.axis_response import AxisResponse, draw
 from search_space.candidate import Candidate
 from steeplechase.ledger.records import ArmRow
 from steeplechase.ledger.snapshot import Snapshot
-from tests.factories.reports import Trial, document, figure_data, picture, snapshot, table2
+from tests.factories.read_reports import figure_data, picture
+from tests.factories.reports import Trial, document, snapshot, table2
 
 KERNELS = (1, 3, 5, 9, 33)
 

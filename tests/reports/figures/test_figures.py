@@ -17,7 +17,8 @@ from steeplechase.ledger import snapshot as states
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.records import TrialStatus
 from tests.factories.paths import PUBLISHED
-from tests.factories.reports import TOKENS, Trial, figure_data, picture, search, snapshot, table2
+from tests.factories.read_reports import figure_data, picture
+from tests.factories.reports import TOKENS, Trial, search, snapshot, table2
 
 DRAWN = (
     *("budget-wikipedia", "components-laptop", "kernel_size-wikipedia", "search-laptop", "table8-laptop"),

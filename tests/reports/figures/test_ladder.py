@@ -12,7 +12,8 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from steeplechase.ledger.records import ArmRow
 from steeplechase.ledger.snapshot import Snapshot
-from tests.factories.reports import Trial, document, figure_data, picture, snapshot
+from tests.factories.read_reports import figure_data, picture
+from tests.factories.reports import Trial, document, snapshot
 
 PARTS = ("wide", "bottleneck", "convolution")  # not in alphabetical order
 LOSSES = {"baseline": 5.0, "+wide": 4.8, "+bottleneck": 4.9, "+convolution": 4.5}

@@ -6,7 +6,7 @@ from steeplechase.configuration.arm import BASELINE
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.snapshot import snapshot
 from tests.factories.paths import PUBLISHED
-from tests.factories.reports import figure_data, picture, rows_of
+from tests.factories.read_reports import figure_data, picture, rows_of
 
 
 def test_every_candidate_is_a_line_at_its_last_rung() -> None:

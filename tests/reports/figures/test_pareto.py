@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from reports.report import build
 from reports.statistics.objectives import front
-from tests.factories.reports import Trial, document, picture, rows_of, search_design, snapshot
+from tests.factories.read_reports import picture, rows_of
+from tests.factories.reports import Trial, document, search_design, snapshot
 
 POINTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), max_size=12)
 

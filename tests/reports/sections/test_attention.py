@@ -8,7 +8,8 @@ from reports.report import Report, build
 from reports.sections.attention import AttentionMaps
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import ALL, PER_HEAD, TEXT, uniform_concentration
-from tests.factories.reports import Trial, document, figure_data, picture, rows_of, snapshot
+from tests.factories.read_reports import figure_data, picture, rows_of
+from tests.factories.reports import Trial, document, snapshot
 
 ARMS: dict[str, dict[str, Any]] = {"baseline": {}, "mixed": {"bottleneck_ratio": 2}, "blind": {"heads": 8}}
 NEAR = {"baseline": 0.5, "mixed": 0.4, "blind": 0.45}

@@ -21,7 +21,8 @@ from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import PretrainResult
 from tests.factories.keys import KEY
-from tests.factories.reports import TOKENS, Trial, document, rows_of, search_design, snapshot
+from tests.factories.read_reports import rows_of
+from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot
 
 MARK = 200_000
 

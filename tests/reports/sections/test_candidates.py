@@ -21,7 +21,8 @@ from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import PretrainResult
 from steeplechase.ledger.trial_history import TrialHistory
 from tests.factories.keys import KEY
-from tests.factories.reports import TOKENS, Trial, document, grid_of, rows_of, search_design, snapshot
+from tests.factories.read_reports import grid_of, rows_of
+from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot
 
 RUNGS = (500_000, TOKENS)
 ARMS = {"baseline": {}, "c001": {"bottleneck_ratio": 2}, "c002": {"bottleneck_ratio": 4}, "c003": {"heads": 2}}

@@ -17,7 +17,8 @@ from steeplechase.analysis.difference import MeanTest
 from steeplechase.analysis.effects import difference_of, estimate
 from steeplechase.configuration.claims import Claim, Sign, claim_of, parse_claim
 from steeplechase.ledger.snapshot import Snapshot
-from tests.factories.reports import TOKENS, Trial, document, grid_of, primary, rows_of, snapshot, table2
+from tests.factories.read_reports import grid_of, rows_of
+from tests.factories.reports import TOKENS, Trial, document, primary, snapshot, table2
 
 SIZES = st.integers(1, 400).map(lambda value: value / 8)
 

@@ -7,7 +7,8 @@ from reports.report import Report, build
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 from search_space.released.papers import published
-from tests.factories.reports import Trial, document, primary, rows_of, snapshot
+from tests.factories.read_reports import rows_of
+from tests.factories.reports import Trial, document, primary, snapshot
 
 CHANGES: dict[str, dict[str, Any]] = {
     "baseline": {},

@@ -22,7 +22,8 @@ from steeplechase.configuration.designs import (
     OneFactor,
 )
 from steeplechase.configuration.designs.point import PointDesign
-from tests.factories.reports import Trial, document, rows_of, snapshot
+from tests.factories.read_reports import rows_of
+from tests.factories.reports import Trial, document, snapshot
 
 SEEDS = (1, 2, 3)
 BASELINE = apply(Candidate(), {"convolution": "span_dynamic", "bottleneck_ratio": 2, "depth": 2})

@@ -15,7 +15,8 @@ from steeplechase.commands.publish import PUBLISHED
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.snapshot import snapshot as snapshot_of
 from tests.factories.paths import ROOT
-from tests.factories.reports import Trial, document, grid_of, rows_of, snapshot
+from tests.factories.read_reports import grid_of, rows_of
+from tests.factories.reports import Trial, document, snapshot
 
 PATHS = {"bottleneck_ratio": 2, "width": 512, "depth": 6}
 SEEDS = (1, 2, 3)

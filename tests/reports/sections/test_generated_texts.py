@@ -8,7 +8,8 @@ import pytest
 from reports.formats import render
 from reports.report import Report, build
 from reports.sections.reference import reference_grid, reference_table
-from tests.factories.reports import Trial, document, primary, rows_of, shared, snapshot
+from tests.factories.read_reports import rows_of
+from tests.factories.reports import Trial, document, primary, shared, snapshot
 
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.5.1"
 HOSTILE = "<b>Ein</b> Hund & eine |Katze|"

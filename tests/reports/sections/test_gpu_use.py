@@ -7,7 +7,8 @@ import pytest
 from reports.report import Report, build
 from search_space.cards import card_named
 from search_space.recipe import Recipe
-from tests.factories.reports import TOKENS, Trial, document, rows_of, snapshot
+from tests.factories.read_reports import rows_of
+from tests.factories.reports import TOKENS, Trial, document, snapshot
 
 H200 = card_named("NVIDIA H200")
 ON_GPU = Recipe(device="cuda", precision="bfloat16", processes=2)

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from reports.report import build
-from tests.factories.reports import TOKENS, Trial, document, rows_of, search_design, snapshot, trials_of
+from tests.factories.read_reports import rows_of
+from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot, trials_of
 
 ARMS = {"baseline": {}, "c1": {"layers": "s f g"}, "c2": {"layers": "g f"}, "c3": {"layers": "s g g"}}
 LOSSES = {"baseline": 4.0, "c1": 3.9, "c2": 3.5, "c3": 3.0}

@@ -13,19 +13,8 @@ from reports.formats import csv
 from reports.report import build
 from steeplechase.ledger.records import Status, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot
-from tests.factories.reports import (
-    ARMS,
-    TOKENS,
-    Trial,
-    document,
-    full_trial,
-    grid_of,
-    primary,
-    rows_of,
-    snapshot,
-    table2,
-    troubled,
-)
+from tests.factories.read_reports import grid_of, rows_of
+from tests.factories.reports import ARMS, TOKENS, Trial, document, full_trial, primary, snapshot, table2, troubled
 
 TASKS = ("docs_acceptability", "docs_pair")
 

@@ -7,7 +7,8 @@ from reports.report import Report, build
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from search_space.released.models import PRESETS
-from tests.factories.reports import Trial, document, primary, rows_of, snapshot
+from tests.factories.read_reports import rows_of
+from tests.factories.reports import Trial, document, primary, snapshot
 
 ELECTRA_ROW, CONVBERT_ROW = "ELECTRA-Small", "ConvBERT-Small 1M"
 PAPER = {"source": "the paper", "statement": "words", "orderings": []}

@@ -16,7 +16,8 @@ from search_space.pruning import Pruning
 from search_space.recipe import Recipe
 from steeplechase.foundation.canonical import canonical
 from steeplechase.ledger.snapshot import Snapshot
-from tests.factories.reports import TOKENS, Trial, document, primary, rows_of, snapshot
+from tests.factories.read_reports import rows_of
+from tests.factories.reports import TOKENS, Trial, document, primary, snapshot
 from tests.factories.reports import arm as arm_row
 
 NATS = {("baseline", 1): 100.0, ("baseline", 2): 110.0, ("mixed", 1): 90.0, ("mixed", 2): 1e6}

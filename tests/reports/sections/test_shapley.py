@@ -14,7 +14,8 @@ from reports.table import Row, number
 from steeplechase.configuration.designs import Coalitions, KeepOne, LeaveOneOut, ListDesign
 from steeplechase.configuration.designs.point import PointDesign
 from tests.factories.component_ledgers import EFFECTS, TOGETHER, results_with
-from tests.factories.reports import Trial, primary, rows_of, snapshot, table2
+from tests.factories.read_reports import rows_of
+from tests.factories.reports import Trial, primary, snapshot, table2
 from tests.reports.test_intervals import ARMS, everything
 
 

@@ -9,7 +9,8 @@ from scipy import stats
 
 from reports.document import Report
 from reports.report import build
-from tests.factories.reports import TOKENS, Trial, document, grid_of, picture, rows_of, snapshot
+from tests.factories.read_reports import grid_of, picture, rows_of
+from tests.factories.reports import TOKENS, Trial, document, snapshot
 
 ARMS: dict[str, dict[str, Any]] = {"baseline": {}, "fast": {"bottleneck_ratio": 2}, "slow": {"bottleneck_ratio": 4}}
 BASELINE = (4.0, 4.1, 4.2)

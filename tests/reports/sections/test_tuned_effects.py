@@ -12,7 +12,8 @@ from steeplechase.analysis.two_way_variance import two_way_estimate
 from steeplechase.ledger.example_tables import ExampleTable, Replicate
 from steeplechase.ledger.records import final_loss_of
 from steeplechase.ledger.snapshot import Snapshot, Tuning
-from tests.factories.reports import TUNED_RATES, primary, rows_of, tuned
+from tests.factories.read_reports import rows_of
+from tests.factories.reports import TUNED_RATES, primary, tuned
 
 
 def tuning_of(view: Snapshot) -> Tuning:

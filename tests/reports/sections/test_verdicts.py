@@ -16,17 +16,8 @@ from reports.statistics.reading import results_of
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.analysis.group_sequential import Looks
 from steeplechase.analysis.paired import holm
-from tests.factories.reports import (
-    TOKENS,
-    Trial,
-    document,
-    grid_of,
-    primary,
-    rows_of,
-    search_design,
-    snapshot,
-    table2,
-)
+from tests.factories.read_reports import grid_of, rows_of
+from tests.factories.reports import TOKENS, Trial, document, primary, search_design, snapshot, table2
 
 LOSS, SCORE = Metric("held_out_loss"), Metric("score")
 

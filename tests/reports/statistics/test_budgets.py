@@ -9,7 +9,8 @@ from reports.sections.gap_by_budget import budget_gaps_of
 from reports.statistics.reading import results_of
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.ledger.snapshot import Snapshot
-from tests.factories.reports import Trial, document, rows_of
+from tests.factories.read_reports import rows_of
+from tests.factories.reports import Trial, document
 from tests.factories.reports import snapshot as snapshot_of
 
 SPAN = "span_dynamic"

@@ -12,7 +12,8 @@ from reports.statistics.reading import results_of
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from tests.factories.reports import Trial, document, figure_data, primary, shared, snapshot
+from tests.factories.read_reports import figure_data
+from tests.factories.reports import Trial, document, primary, shared, snapshot
 
 MADE = shared("evaluation_set", "evaluation_set", {"questions": 4096, "sequences": 1024})
 

@@ -14,7 +14,8 @@ from reports.sections.task_pilot import PilotedArm, pilot_of, qualifying_tasks
 from reports.statistics.reading import results_of
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.task_standing import pooled
-from tests.factories.reports import Trial, document, grid_of, primary, rows_of, shared, snapshot
+from tests.factories.read_reports import grid_of, rows_of
+from tests.factories.reports import Trial, document, primary, shared, snapshot
 
 TASK = "docs_pair"
 SAMPLES = st.lists(st.lists(st.floats(0, 100), min_size=1, max_size=4), min_size=2, max_size=4)

@@ -78,12 +78,16 @@ class Masking(PretrainingObjective):
 
     def changes(self, length: int) -> tuple[int, ...]:
         """Return the training tokens from which another number of tokens of a sequence is masked."""
-        found, tokens = [0], range(0 if self.mask_rate_schedule is None else self.mask_rate_schedule.tokens + 1)
-        while found[-1] < len(tokens):
-            masked, later = self.at(found[-1]).masked_tokens(length), tokens[found[-1] :]
-            same = bisect_left(later, True, key=lambda place: self.at(place).masked_tokens(length) != masked)
-            found.append(found[-1] + same)
-        return (*found[1:-1],)
+        if self.mask_rate_schedule is None:
+            return ()
+
+        def masked(tokens: int) -> int:
+            return self.at(tokens).masked_tokens(length)
+
+        found, end = [0], self.mask_rate_schedule.tokens
+        while (before := masked(found[-1])) != masked(end):
+            found.append(bisect_left(range(end + 1), True, lo=found[-1], key=lambda place: masked(place) != before))
+        return (*found[1:],)
 
     def predictions(self, length: int) -> int:
         """Return the maximum number of predicted positions: those of the masked tokens."""

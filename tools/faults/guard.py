@@ -30,6 +30,7 @@ program that names the machine's GPUs."""
 
 def guard(place: Path, report: Path) -> None:
     """Limit memory; from now on report what this process and its forks do that a file must not cause."""
+    sys.dont_write_bytecode = True  # of a library that is imported here for the first time
     own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (own + MORE_MEMORY, own + MORE_MEMORY))
     allowed = (place / "case", place / "made", place / "home", SCRATCH / "temporary", LOG, "/dev/null", "/proc")

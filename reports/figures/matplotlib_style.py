@@ -83,16 +83,19 @@ def add_line(axes: Any, x: Sequence[float], y: Sequence[float], **style: Any) ->
 
 def text_inches(texts: Iterable[str], points: float) -> float:
     """Return the width in inches of the widest text in the figures' font; 0 without texts."""
-    widths = [_width(text, points) for text in texts if text.strip()]
+    with _style():
+        widths = [_width(text, points) for text in texts if text.strip()]
     return HINTED * max(widths, default=0.0) / POINTS_PER_INCH
 
 
 @cache
 def _width(text: str, points: float) -> float:
+    """Return the width of the outlines' control points: the font's have one at each extreme of a curve."""
     from matplotlib.textpath import TextPath
 
-    with _style():
-        return float(TextPath((0, 0), text, size=points).get_extents().width)
+    outline = TextPath((0, 0), text, size=points)
+    x = outline.vertices[:, 0][(outline.codes != outline.STOP) & (outline.codes != outline.CLOSEPOLY)]
+    return float(x.max() - x.min()) if x.size else 0.0
 
 
 def spread(shares: Sequence[float], gap: float) -> list[float]:

@@ -126,8 +126,12 @@ def _create(file: Path, artifacts: Path) -> None:
     move_durably(unfinished, file)
 
 
-PROGRAMS = "SELECT name FROM sqlite_master WHERE type = 'view' OR (type = 'trigger' AND tbl_name != 'secrets')"
-"""What SQLite runs where a table is read or written; MLflow has one, on a table without rows of the mirror."""
+PROGRAMS = """SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL%'
+    OR type NOT IN ('table', 'index', 'trigger') OR (type = 'trigger' AND tbl_name != 'secrets')"""
+"""What SQLite runs where a table is read or written; MLflow has one, on a table without rows of the mirror.
+
+A type in other letters than SQLite's own is a program all the same.
+"""
 
 
 def _reject_foreign_database(file: Path) -> None:

@@ -226,6 +226,8 @@ class Ledger:
         for place, (sequence, name, text, checksum) in enumerate(rows, after + 1):
             if sequence != place or _checksum(place, name, text) != checksum:
                 raise CorruptionError(f"{self.path}: {table} row {place}: the checksum does not match its content")
+            if not (isinstance(name, str) and isinstance(text, str)):  # SQLite takes any value in any column
+                raise CorruptionError(f"{self.path}: {table} row {place}: its name or content is no text")
             yield sequence, name, text
 
     def _open(self) -> None:

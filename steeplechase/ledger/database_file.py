@@ -36,7 +36,8 @@ TABLES = "CREATE TABLE ends (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITH
     for table, unique in NAME_CONSTRAINTS.items()
 )
 SCHEMA = f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
-OBJECTS = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'"
+OBJECTS = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+"""All but the indexes that SQLite makes by itself."""
 JOURNAL, LOG, LOG_INDEX = "-journal", "-wal", "-shm"
 PAGES_BEFORE = slice(16, 20)
 """Where a rollback journal has the number of pages before its transaction. https://sqlite.org/fileformat.html, 3."""
@@ -128,6 +129,9 @@ def missing_rows(connection: sqlite3.Connection) -> Iterator[str]:
     """Yield a message for every table whose end is missing, and for the first row that refers to a missing one."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     ends = dict(connection.execute("SELECT name, count FROM ends")) if "ends" in tables else {}
+    if ends and ends.keys() != NAME_CONSTRAINTS.keys():  # such a name would be a part of the query below
+        yield "ends: has not the names of a ledger's tables"
+        return
     for table, count in ends.items():
         (found,) = connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()
         if found != count:

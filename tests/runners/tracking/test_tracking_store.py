@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import socket
 import sqlite3
@@ -130,6 +131,30 @@ def test_an_incomplete_database_is_refused_and_unchanged(tmp_path: Path) -> None
         store.check()
     with pytest.raises(TrackingUnavailable, match="move it away"):
         mirror(study(1), store)
+    assert database.read_bytes() == content
+
+
+PROGRAM = "CREATE TRIGGER later AFTER INSERT ON runs BEGIN DELETE FROM metrics; END"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        PROGRAM,
+        f"{PROGRAM}; PRAGMA writable_schema=ON; UPDATE sqlite_master SET type = 'Trigger' WHERE name = 'later'",
+        "CREATE VIEW more AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+        "CREATE VIRTUAL TABLE more USING fts5(x)",
+    ],
+    ids=["trigger", "trigger in other letters", "view", "virtual table"],
+)
+def test_a_program_in_a_database_is_refused_and_not_run(mirrored_results: Path, program: str, tmp_path: Path) -> None:
+    database = Path(shutil.copyfile(mirrored_results / "mlflow.db", tmp_path / "mlflow.db"))
+    TrackingStore.resolve(tmp_path, None, {}).check()
+    with closing(sqlite3.connect(database)) as connection:
+        connection.executescript(program)
+    content = database.read_bytes()
+    with pytest.raises(TrackingUnavailable, match="move it away, the mirror is rebuilt from the ledger"):
+        mirror(study(2), TrackingStore.resolve(tmp_path, None, {}))
     assert database.read_bytes() == content
 
 

@@ -10,6 +10,8 @@ from rich.cells import cell_len
 from reports.sanitise import printable
 
 GAP = 2  # characters between two columns
+BRIEF_ROWS = 60
+"""Rows of a table that a brief report shows: a ranking of a search may have thousands."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,11 @@ class Grid:
 
     @property
     def brief(self) -> "Grid":
-        """The grid without its further columns and notes."""
-        reduced = self.only([position for position, column in enumerate(self.columns) if not column.further])
-        return replace(reduced, notes=self.notes)
+        """The grid without its further columns, rows and notes."""
+        first = replace(self, rows=self.rows[:BRIEF_ROWS])
+        reduced = first.only([position for position, column in enumerate(self.columns) if not column.further])
+        cut = (f"The first {BRIEF_ROWS} of {len(self.rows):,} rows.",) if len(self.rows) > BRIEF_ROWS else ()
+        return replace(reduced, notes=(*cut, *self.notes))
 
     @property
     def intervals(self) -> int:

@@ -160,5 +160,5 @@ def brief(report: Report, command: str) -> Report:
     more = f"{tables}all columns and the conditions:\n{command}"
     if summary is None:
         return replace(report, grids=tuple(each.brief for each in kept), footer=footer, limits="", more=more)
-    grids = (summary.table, *(each.brief for each in kept))
+    grids = tuple(each.brief for each in (summary.table, *kept))
     return replace(report, statements=summary.finding, paper="", limits="", grids=grids, footer=footer, more=more)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import fmean
 from typing import Any
 
 from reports.figures.figure import ReportFigure
-from reports.figures.matplotlib_style import Figure, add_line, new_figure, spread, text_inches
+from reports.figures.matplotlib_style import Figure, add_lines, new_figure, opacity, spread, text_inches
 from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
 from reports.number_format import short
 from reports.sanitise import printable
@@ -117,13 +118,15 @@ def draw(curves: Curves) -> Figure:
 
 
 def _draw_all(axes: Any, curves: Curves, labelled_lines: Sequence[Line], unlabelled: Sequence[Line]) -> None:
-    for line in unlabelled:
-        add_line(axes, line.tokens, line.mean, color=QUIET, linewidth=0.8, alpha=0.6)
-    axes.update_datalim([point for line in unlabelled for point in zip(line.tokens, line.mean, strict=True)])
+    if unlabelled:
+        quiet = [[*zip(line.tokens, line.mean, strict=True)] for line in unlabelled]
+        add_lines(axes, quiet, colors=QUIET, linewidth=0.8, alpha=opacity(len(quiet)))
+        axes.update_datalim([*chain.from_iterable(quiet)])
     for position, line in enumerate(labelled_lines):
         _draw_line(axes, line, position)
-    _draw_stops(axes, unlabelled, [QUIET] * len(unlabelled))
-    _draw_stops(axes, labelled_lines, COLOURS)
+    _draw_stops(axes, unlabelled, QUIET)
+    for line, colour in zip(labelled_lines, COLOURS, strict=False):
+        _draw_stops(axes, [line], colour)
     _draw_hurdles(axes, curves)
     axes.set_xlabel("tokens seen")
     axes.xaxis.set_major_formatter(lambda tokens, _: short(round(tokens)))
@@ -148,12 +151,11 @@ def _draw_line(axes: Any, line: Line, position: int) -> None:
     axes.plot(line.tokens, line.mean, color=colour, linestyle=style, marker=marker, markevery=marker_interval)
 
 
-def _draw_stops(axes: Any, lines: Sequence[Line], colours: Sequence[str]) -> None:
+def _draw_stops(axes: Any, lines: Sequence[Line], colour: str) -> None:
     """Draw a bar at the end of each line that a hurdle stopped."""
-    for line, colour in zip(lines, colours, strict=False):
-        if line.stopped_at is not None:
-            style = {"marker": "|", "markersize": 11, "markeredgewidth": 2, "color": colour}
-            add_line(axes, line.tokens[-1:], line.mean[-1:], **style)
+    if stopped := [line for line in lines if line.stopped_at is not None]:
+        ends, style = [line.tokens[-1] for line in stopped], {"markersize": 11, "markeredgewidth": 2, "color": colour}
+        axes.plot(ends, [line.mean[-1] for line in stopped], linestyle="none", marker="|", **style)
 
 
 def _draw_hurdles(axes: Any, curves: Curves) -> None:

@@ -6,11 +6,11 @@ rung's colour: losses at different rungs do not compare.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from math import ceil
 
 from reports.columns import number_text
 from reports.figures.figure import ReportFigure
-from reports.figures.matplotlib_style import Figure, add_line, new_figure
+from reports.figures.matplotlib_style import Figure, add_lines, new_figure, opacity
 from reports.figures.style import COLOURS, INK, QUIET
 from reports.number_format import short
 from reports.sanitise import printable
@@ -26,6 +26,7 @@ ABSENT = "none"
 """The value of a candidate on an axis that it lacks, such as the kernel size without a convolution."""
 INCHES_PER_AXIS, HEIGHT_INCHES, POINTS = 1.35, 3.6, 8
 LOSS_DECIMALS = 2
+MOST_NAMES = 14
 
 
 @dataclass(frozen=True)
@@ -94,15 +95,21 @@ def draw(lines: Lines) -> Figure:
     count, losses = len(lines.axes) + 1, [line.loss for line in lines.lines]
     axes = new_figure(INCHES_PER_AXIS * count + 1.2, HEIGHT_INCHES).add_axes((0.06, 0.12, 0.8, 0.74))
     span, colours = (max(losses) - min(losses)) or 1.0, _colours(lines)
-    for line in reversed(lines.lines):
-        places = [_place(lines.levels[axis], value) for axis, value in zip(lines.axes, line.values, strict=True)]
-        places.append((max(losses) - line.loss) / span)
-        style = {"color": INK, "linestyle": "--"} if line.arm == BASELINE else {"color": colours[line.tokens]}
-        for position, (here, there) in enumerate(pairwise(places)):
-            add_line(axes, [position, position + 1], [here, there], linewidth=1.1, alpha=0.8, **style)
+    drawn = [*reversed(lines.lines)]
+    places = [[*map(_place, lines.levels.values(), line.values), (max(losses) - line.loss) / span] for line in drawn]
+    styles = [(INK, "--") if line.arm == BASELINE else (colours[line.tokens], "-") for line in drawn]
+    inks, strokes = zip(*styles, strict=True)
+    add_lines(
+        axes,
+        [[*enumerate(each)] for each in places],
+        colors=inks,
+        linestyles=strokes,
+        linewidth=1.1,
+        alpha=opacity(len(drawn)),
+    )
     for position, axis in enumerate(lines.axes):
         axes.axvline(position, color=QUIET, linewidth=0.8, zorder=0)
-        for level in lines.levels[axis]:
+        for level in _named(lines.levels[axis]):
             text = printable(level)
             axes.text(position + 0.03, _place(lines.levels[axis], level), text, fontsize=POINTS, va="bottom")
     axes.axvline(count - 1, color=QUIET, linewidth=0.8, zorder=0)
@@ -125,6 +132,11 @@ def _heading(axis: str) -> str:
 
 def _place(levels: tuple[str, ...], value: str) -> float:
     return levels.index(value) / max(1, len(levels) - 1)
+
+
+def _named(levels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the levels whose names fit beside the axis: all, or some in equal steps from the first on."""
+    return levels[:: ceil(len(levels) / MOST_NAMES)]
 
 
 def _colours(lines: Lines) -> dict[int, str]:

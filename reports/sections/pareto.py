@@ -7,7 +7,7 @@ from typing import Any
 
 from reports.columns import decimal, known
 from reports.figures.figure import ReportFigure
-from reports.figures.matplotlib_style import Figure, new_figure
+from reports.figures.matplotlib_style import Figure, new_figure, opacity
 from reports.figures.style import COLOURS, INK, QUIET
 from reports.grid import Column, shown, words
 from reports.number_format import scientific, short
@@ -148,7 +148,8 @@ def _draw_trade(axes: Any, trade: TradeOff) -> None:
         if point.spread is not None:
             reach = [point.value - point.spread, point.value + point.spread]
             axes.plot([point.cost] * 2, reach, color=COLOURS[1] if point.front else QUIET, linewidth=1)
-    axes.plot([s.cost for s in dominated], [s.value for s in dominated], "o", color=QUIET, alpha=0.7)
+    behind = {"color": QUIET, "alpha": opacity(len(dominated))}
+    axes.plot([s.cost for s in dominated], [s.value for s in dominated], "o", **behind)
     axes.step([s.cost for s in front], [s.value for s in front], where="post", color=COLOURS[1], linewidth=1.2)
     axes.plot([s.cost for s in front], [s.value for s in front], "s", color=COLOURS[1])
     axes.margins(x=0.14, y=0.16)

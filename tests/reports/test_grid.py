@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.grid import Column, Grid, grid, packed
+from reports.grid import BRIEF_ROWS, Column, Grid, grid, packed
 
 TEXT = ("arm", "metric", "verdict")
 ROWS = st.lists(
@@ -62,3 +62,10 @@ def test_a_long_text_is_folded_only_in_formats_with_line_breaks() -> None:
                 [["a", "word " * 20, "1.0"], ["b", "", "2.0"]])  # fmt: skip
     assert len(packed(long, 60)) == 2
     assert len(packed(long, 60, folded=30)) == 1
+
+
+@given(count=st.integers(1, 3 * BRIEF_ROWS))
+def test_a_brief_table_has_the_first_rows_and_says_how_many_there_are(count: int) -> None:
+    full = grid("made", "Made", (Column("candidate", numeric=False),), [[f"candidate-{at}"] for at in range(count)])
+    assert full.brief.rows == full.rows[:BRIEF_ROWS]
+    assert (f"of {count} rows" in " ".join(full.brief.notes)) == (count > BRIEF_ROWS)

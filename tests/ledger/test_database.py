@@ -265,16 +265,20 @@ def test_a_reader_does_not_wait_for_ever_for_an_exclusive_lock(
             Ledger.at(tmp_path)
 
 
+PROGRAM = "CREATE TRIGGER later AFTER INSERT ON records BEGIN DELETE FROM facts; END"
+RENAMED = (
+    f"{PROGRAM}; PRAGMA writable_schema=ON; "
+    "UPDATE sqlite_master SET name = 'sqlite_x', sql = replace(sql, 'later', 'sqlite_x') WHERE name = 'later'"
+)
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS sequence, i AS name FROM n"
 
 
 @pytest.mark.parametrize(
     "program",
     [
-        "CREATE TRIGGER later AFTER INSERT ON records BEGIN DELETE FROM facts; END",
+        PROGRAM,
         f"DROP TABLE records; CREATE VIEW records AS {ENDLESS}",
-        "CREATE TRIGGER later AFTER INSERT ON records BEGIN DELETE FROM facts; END; PRAGMA writable_schema=ON; "
-        "UPDATE sqlite_master SET name = 'sqlite_x', sql = replace(sql, 'later', 'sqlite_x') WHERE name = 'later'",
+        RENAMED,
         "ALTER TABLE records ADD COLUMN more AS (zeroblob(1000000000))",
         "CREATE INDEX more ON records (zeroblob(1000000))",
         "CREATE VIRTUAL TABLE more USING fts5(x)",

@@ -96,6 +96,10 @@ def recipe_text(candidate: Candidate, tokens: int) -> str:
         f"dropout {recipe.dropout:g}",
         candidate.objective.description,
     ]
+    if recipe.precision != Recipe.model_fields["precision"].default:
+        parts.append(f"precision {recipe.precision}")
+    if candidate.compiles:
+        parts.append("compiled by torch.compile")
     if recipe.long_sequence_share:
         parts.append(f"then {_lengthening_text(recipe, tokens)}")
     return ", ".join(parts)

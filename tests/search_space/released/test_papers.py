@@ -142,3 +142,14 @@ def test_a_recipe_is_told_in_the_releases_own_numbers() -> None:
     for part in ("1,000,000 updates of 256 x 128", "0.0002 after 10,000 updates", "weight decay 0.01", "dropout 0.1",
                  "15% of the tokens", "generator 1/3", "1 and 50"):  # fmt: skip
         assert part in told
+
+
+def test_a_recipe_says_what_a_gpu_computes_with_and_what_is_compiled() -> None:
+    preset = PRESETS["convbert-base"]
+    settings = {"device": "cuda", "precision": "bfloat16"}
+    on_gpu, eager = (
+        preset.candidate.model_copy(update={"recipe": preset.candidate.recipe.model_copy(update=settings | more)})
+        for more in ({}, {"compile": False})
+    )
+    assert "precision bfloat16, compiled by torch.compile" in recipe_text(on_gpu, preset.tokens)
+    assert "compiled" not in recipe_text(eager, preset.tokens) + recipe_text(preset.candidate, preset.tokens)

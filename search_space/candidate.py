@@ -131,8 +131,8 @@ class Candidate(Schema):
         if self.recipe.compile is not None:
             return self.recipe.compile
         on_gpu, any_module = self.recipe.device == "cuda", isinstance(self.architecture, ModuleArchitecture)
-        grows = self.recipe.batch_warm_up is not None
-        return on_gpu and not any_module and not grows and not self.objective.writes_target
+        changes = self.recipe.batch_warm_up is not None or self.objective != self.objective.settled
+        return on_gpu and not any_module and not changes and not self.objective.writes_target
 
     @property
     def pretrained(self) -> "Candidate":

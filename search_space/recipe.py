@@ -73,7 +73,7 @@ class Recipe(Schema):
     """Whether torch.compile makes few kernels of the encoder and the loss of pretraining, with CUDA graphs.
 
     By default on GPUs, except for an architecture of kind `module`, and where shapes differ from batch to batch:
-    denoising and `batch_warm_up`. The last bits differ, and so do the patterns of dropout.
+    denoising, `batch_warm_up` and `mask_rate_schedule`. The last bits differ, and so do the patterns of dropout.
     """
     precision: Precision = "float32"
     """Precision of matrix products and what lies between them; weights, updates and losses stay in float32.

@@ -26,6 +26,7 @@ from runners.training.optimisers import build_optimiser
 from search_space.candidate import Candidate
 from search_space.convolution import Depthwise, SpanDynamic
 from search_space.convolution.option import ConvolutionOption
+from search_space.mask_rate_schedule import MaskRateSchedule
 from search_space.objective import Denoising, LanguageModel, MaskedLanguageModel, ReplacedTokenDetection
 from search_space.output_layer import AdaptiveSoftmax
 from search_space.packing import Consecutive
@@ -174,6 +175,9 @@ def test_gpus_compile_where_lengths_are_fixed_and_processors_where_they_are_told
     assert (SHALLOW.compiles, on_gpu.compiles, with_recipe(on_gpu, compile=False).compiles) == (False, True, False)
     assert with_recipe(SHALLOW, compile=True).compiles
     assert not with_recipe(writing, device="cuda").compiles
+    schedule = MaskRateSchedule(initial_rate=0.3, tokens=1000)
+    changing = small_candidate(MaskedLanguageModel(mask_rate_schedule=schedule), depth=1)
+    assert not with_recipe(changing, device="cuda").compiles
     refused = [each.path for each in with_recipe(writing, compile=True).violations()]
     assert refused == [("recipe", "compile")]
 

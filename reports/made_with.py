@@ -64,7 +64,7 @@ def _stages(snapshot: Snapshot) -> str:
     """Return the number of computed stages with their total time over workers, and the number of cached stages."""
     of_trials = (record for each in snapshot.every_history for record in (*each.records, *each.audit))
     ended = [record for record in (*snapshot.shared, *of_trials) if record.status is not Status.FAILED]
-    computed = [record.seconds for record in ended if not record.reused]
+    computed = [record.total_seconds for record in ended if not record.reused]
     parts = [f"{len(computed)} computed in {duration(sum(computed))}, added over all workers"] if computed else []
     reused = len(ended) - len(computed)
     cache = "the stage cache or other results" if snapshot.reused_sources else "the stage cache"

@@ -16,7 +16,7 @@ from steeplechase.ledger.stage_results import PretrainResult
 GPU_USE = "gpu_use"
 TITLE = (
     "What pretraining made of each GPU, with evaluations and checkpoints: MFU is the share of the peak of dense "
-    "matrix products; stages that were resumed or run beside others on the card are among them"
+    "matrix products; stages that ran beside others on the card are among them"
 )
 
 
@@ -32,7 +32,7 @@ def _rows(results: Results) -> Iterator[Row]:
             if not record.reused and record.seconds:
                 tokens += result.tokens - before.get(record.trial, 0.0)
                 before[record.trial] = result.tokens
-                seconds += record.seconds
+                seconds += record.total_seconds
                 peaks += [] if result.peak_bytes is None else [result.peak_bytes]
         if seconds:
             flops_a_token = arm.train_flops / recipe.own_tokens(results.experiment.pretraining.tokens)

@@ -62,4 +62,4 @@ def price_of(results: Results, arm: ArmRow, cost: str) -> float:
     if cost in COSTS:
         return float(getattr(costs_of(results, arm), cost))
     phases = [(h.finished(UNPRUNED), h.finished(PRETRAIN)) for h in results.trials[arm.name]]
-    return fmean(sum(record.seconds for phase in of_trial for record in phase) for of_trial in phases)
+    return fmean(sum(record.total_seconds for phase in of_trial for record in phase) for of_trial in phases)

@@ -106,6 +106,7 @@ def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValu
         "held_out_loss": final_loss,
         "held_out_losses": described(context.folder / HELD_OUT_LOSSES, (HELD_OUT_LOSS,), evaluation_set.targets.size),
         **({} if (peak := peak_memory(device)) is None else {"peak_bytes": peak}),
+        **({"earlier_seconds": round(checkpoints.earlier_seconds, 3)} if checkpoints.earlier_seconds else {}),
         **curves.document(),
     }
 
@@ -196,8 +197,10 @@ class _Checkpoints:
 
     def __init__(self, folder: Path, model: PretrainingModel[Any], optimiser: torch.optim.Optimizer) -> None:
         self._folder, self._model, self._optimiser = folder, model, optimiser
-        self._last_saved = time.monotonic()
+        self._began = self._last_saved = time.monotonic()
         self._due_at = 0
+        self.earlier_seconds = 0.0
+        """Of killed processes, up to the checkpoint that the stage goes on from."""
 
     def resume(self, from_step: int, previous: Path | None) -> tuple[int, _Curves]:
         """Load the last checkpoint; return the number of completed updates and this stage's curves up to it.
@@ -212,6 +215,7 @@ class _Checkpoints:
                 raise CorruptionError(
                     f"{periodic}: belongs to another stage, {state.stage}. Move it away and run again"
                 )
+            self.earlier_seconds = state.seconds
             return state.step, _Curves(state.train_curve, state.held_out_curve, state.term_curves)
         if previous is not None:
             load_checkpoint(previous / CHECKPOINT, self._model, self._optimiser)
@@ -228,7 +232,9 @@ class _Checkpoints:
         """Write the periodic checkpoint at the update for which it was due."""
         if step != self._due_at:
             return
-        save_checkpoint(self._folder / RESUME, self._model, self._optimiser, self._training_state(step, curves))
+        seconds = self.earlier_seconds + time.monotonic() - self._began
+        state = {**self._training_state(step, curves), "seconds": seconds}
+        save_checkpoint(self._folder / RESUME, self._model, self._optimiser, state)
         self._last_saved = time.monotonic()
 
     def finish(self, step: int, curves: _Curves) -> None:
@@ -248,3 +254,5 @@ class _TrainingState(Schema):
     train_curve: list[list[float]]
     held_out_curve: list[list[float]]
     term_curves: dict[str, list[list[float]]] = Field(default_factory=dict)
+    seconds: float = 0.0
+    """Since the stage began, without those between a process's last checkpoint and its end."""

@@ -133,10 +133,10 @@ def _measurement(
     candidate = declared.experiment.baseline if arm is None and record.stage in TASK_STAGES else None  # untrained
     candidate = arm.candidate if arm is not None else candidate
     if candidate is None:
-        return Measured(record.stage, "cpu", 0.0, record.seconds, 0, size, warm_up)
+        return Measured(record.stage, "cpu", 0.0, record.total_seconds, 0, size, warm_up)
     operations, device = _operations(record, candidate, declared), candidate.recipe.device
     parameters = candidate.architecture.parameters
-    return Measured(record.stage, device, operations, record.seconds, parameters, size, warm_up)
+    return Measured(record.stage, device, operations, record.total_seconds, parameters, size, warm_up)
 
 
 def _operations(record: Record, candidate: Candidate, declared: _Declared) -> float:

@@ -139,7 +139,7 @@ def deciding_lines(request: RunRequest, snapshot: Snapshot, report: Report) -> I
 def _time(snapshot: Snapshot, trials: int, workers: int) -> str:
     """Return the time of so many trials as long as the finished ones; empty without one."""
     seconds = [
-        sum(record.seconds for record in history.records)
+        sum(record.total_seconds for record in history.records)
         for history in snapshot.histories
         if history.status is TrialStatus.FINISHED
     ]

@@ -133,9 +133,15 @@ class Record:
     status: Status
     result: SkipValidation[StageResult]
     seconds: Annotated[FiniteFloat, Field(ge=0)]
-    """Duration of the stage on the machine that computed it; never in a table."""
+    """Duration of the process that ended the stage, on the machine that computed it; never in a table."""
     reused: bool
     """Whether the result was cached."""
+
+    @property
+    def total_seconds(self) -> float:
+        """The duration with that of killed processes, up to the checkpoint that the last one went on from."""
+        earlier = self.result.earlier_seconds if isinstance(self.result, PretrainResult) else None
+        return self.seconds + (earlier or 0.0)
 
 
 def with_results(records: Iterable[Record], kind: type[R]) -> Iterator[tuple[Record, R]]:

@@ -73,7 +73,7 @@ class _Losses:
             loss=inf if mean is None else mean,
             finished=tokens == self._tokens and mean is not None and isfinite(mean),
             forward_flops=float(arm.forward_flops),
-            seconds=record.seconds,
+            seconds=record.total_seconds,
         )
 
     def add(self, record: Record, trial: TrialRow) -> int:

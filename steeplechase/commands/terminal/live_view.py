@@ -169,7 +169,7 @@ class _ProgressAccount:
         seconds: dict[str, float] = {}
         for record in own:
             flops[record.stage] = flops.get(record.stage, 0.0) + self._weight_of(record)
-            seconds[record.stage] = seconds.get(record.stage, 0.0) + record.seconds
+            seconds[record.stage] = seconds.get(record.stage, 0.0) + record.total_seconds
         pace = {kind: seconds[kind] / flops[kind] for kind in flops}
         if any(work.stage.kind not in pace for work in self.part.remaining) or not sum(seconds.values()):
             return ""
@@ -178,7 +178,8 @@ class _ProgressAccount:
             return share * pace[work.stage.kind] * self._weight(work)
 
         started = sum(took(work, min(1.0, progress.share)) for work, progress in running)
-        computed = sum(seconds.values()) + sum(took(work, self._progressed(work, each)) for work, each in running)
+        here = sum(record.seconds for record in own)
+        computed = here + sum(took(work, self._progressed(work, each)) for work, each in running)
         remaining = max(0.0, sum(map(took, self.part.remaining)) - started)
         return f"{duration((time.monotonic() - self._started) * remaining / computed)} left"
 

@@ -50,6 +50,8 @@ class PretrainResult(_Curves):
     """Of that architecture."""
     peak_bytes: Whole | None = None
     """Most bytes that tensors of the first process held at once on its GPU; None of a processor."""
+    earlier_seconds: Real | None = None
+    """Seconds of killed processes up to the checkpoint that it went on from; None of a stage of one process."""
     micro_batches_for_memory: Whole | None = None
     """The micro-batches that it went on with when a GPU's memory was too small for the declared ones; None: those."""
 

@@ -4,9 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from io import StringIO
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -19,11 +22,12 @@ from runners.run_progress import RunProgress
 from runners.stages.context import StageProgress
 from runners.stages.pretrain import PretrainStage
 from runners.stages.stage import Stage
-from runners.work_queue import StageTask
+from runners.work_queue import Failure, StageTask
 from search_space.objective import MaskedLanguageModel
 from steeplechase.commands.terminal import live_view, screen
 from steeplechase.commands.terminal.live_view import LiveView
 from steeplechase.commands.terminal.trial_grid import MARKS, trial_grid
+from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.records import TrialRow, TrialStatus
 from steeplechase.tasks.contracts.small_candidates import small_candidate
 from tests.factories import simulated_training as simulated
@@ -109,6 +113,30 @@ def test_stages_are_numbered_and_cached_ones_count_as_done(tmp_path: Path) -> No
         "trials: 6 of 6 stages cached",
     ]
     assert again[-1] == "trials: 3 of 3 ended (3 finished)"
+
+
+def test_a_stage_takes_the_time_of_all_its_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_view, "duration", str)
+
+    def left(name: str, earlier: dict[str, float]) -> list[float]:
+        """Return the seconds that are left, where each stage took one second after those of a killed process."""
+        clock = count()
+        monkeypatch.setattr(live_view, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+        folder = simulated.folder_of(tmp_path, name)
+        document = {"pretraining": {"tokens": 2560, "seeds": [1]}, "fine_tuning": {}}
+
+        def ended(work: StageTask) -> Outcome | Failure:
+            outcome = simulated.curve(work)
+            assert isinstance(outcome, Outcome)
+            is_training = isinstance(work.stage.declaration, PretrainStage)
+            return replace(outcome, result={**outcome.result, **earlier}) if is_training else outcome
+
+        told = told_by(Watched(simulated.experiment(folder, **document), folder, ended, workers=1))
+        return [float(found[1]) for line in told if (found := re.search(r"; ([\d.]+) left$", line))]
+
+    of_one, of_several = left("one", {}), left("several", {"earlier_seconds": 99.0})
+    assert of_several[0] == pytest.approx(100 * of_one[0])
+    assert of_one[0] > of_one[-1] == of_several[-1] == 0
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (40, 10)])

@@ -26,10 +26,10 @@ class Electra(nn.Module):
 
         self.encoder, self.generator = conv_bert.build(architecture), conv_bert.build(generator)
         self.generator.embeddings = self.encoder.embeddings
-        self.predictions: nn.Module = ConvBertGeneratorPredictions(conv_bert.config_of(generator))  # type: ignore[no-untyped-call]
+        self.predictions: nn.Module = ConvBertGeneratorPredictions(conv_bert.config_of(generator))
         self.words = nn.Linear(architecture.embedding_width, architecture.vocabulary_size)
         self.words.weight = self.table
-        self.discriminator_head: nn.Module = ElectraDiscriminatorPredictions(conv_bert.config_of(architecture))  # type: ignore[no-untyped-call]
+        self.discriminator_head: nn.Module = ElectraDiscriminatorPredictions(conv_bert.config_of(architecture))
 
     @property
     def table(self) -> nn.Parameter:

@@ -51,7 +51,7 @@ class MaskedLanguageModel(nn.Module):
         settings |= own.keys(architecture)
         self.family, self.architecture = family, architecture
         config = AutoConfig.for_model(family, **settings)
-        self.model: Any = AutoModelForMaskedLM.from_config(config)  # type: ignore[no-untyped-call]
+        self.model: Any = AutoModelForMaskedLM.from_config(config)
 
     def loss(self, batch: MaskedBatch) -> Tensor:
         """Return the mean cross-entropy in nats of the predicted tokens."""

@@ -18,7 +18,7 @@ from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.configuration.plugins import sources_of
 from steeplechase.foundation.canonical import canonical_text
-from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.errors import MISREAD, CorruptionError, shown
 from steeplechase.foundation.plugin_layout import written_name
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
@@ -65,29 +65,28 @@ def scored_result(
 
     If `run` is one combination of a hyperparameter search, the scores are those of the reporting half of dev, and the
     selection score on the other half is part of the result. `own_metrics` has a user's metrics by task, each with the
-    hash of its source, which the result keeps. Raises CorruptionError if the stored result is not a valid result of
-    this kind of stage, DataError if a metric fails.
+    hash of its source, which the result keeps. Raises CorruptionError if the stored result or the predictions are not
+    those of this kind of stage, DataError if a metric fails.
     """
     declaration = stage.declaration
     result = dict(outcome.result)
-    if isinstance(declaration, TaskStage) and outcome.status is Status.FINISHED:
-        own = own_metrics.get(declaration.task, {})
-        seed = declaration.seed if isinstance(declaration, FineTuneStage) else 0  # a frozen encoder draws nothing
-        result = {
-            "task": declaration.task,
-            "seed": seed,
-            **_scores(stage, declaration, store, run, tuple(own)),
-            **({"own_metrics": {**own}} if own else {}),
-            **result,
-        }
-        if isinstance(declaration, FineTuneStage) and declaration.own_task is not None:
-            result["primary_metric"] = declaration.downstream.metrics[0]
     try:
+        if isinstance(declaration, TaskStage) and outcome.status is Status.FINISHED:
+            own = own_metrics.get(declaration.task, {})
+            seed = declaration.seed if isinstance(declaration, FineTuneStage) else 0  # a frozen encoder draws nothing
+            result = {
+                "task": declaration.task,
+                "seed": seed,
+                **_scores(stage, declaration, store, run, tuple(own)),
+                **({"own_metrics": {**own}} if own else {}),
+                **result,
+            }
+            if isinstance(declaration, FineTuneStage) and declaration.own_task is not None:
+                result["primary_metric"] = declaration.downstream.metrics[0]
         return read_result(stage.kind, outcome.status, canonical_text(result))
-    except ValueError as fault:
-        raise CorruptionError(
-            f"{store.folder(stage.kind, stage.key)}: {fault}. Move the folder away and run again"
-        ) from fault
+    except MISREAD as fault:
+        folder = store.folder(stage.kind, stage.key)
+        raise CorruptionError(f"{folder}: {shown(fault)}. Move the folder away and run again") from fault
 
 
 def _scores(

@@ -11,7 +11,7 @@ import numpy as np
 from reports.statistics.experiment import experiment_of
 from reports.table import Row, Table
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.errors import ConfigurationError, MachineError, did_you_mean
+from steeplechase.foundation.errors import ConfigurationError, MachineError, damage_refused, did_you_mean
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.example_values import read_example_values
 from steeplechase.ledger.paths import ResultPaths
@@ -103,13 +103,20 @@ class _Examples:
         return self.task.labels[label] if has_names else label
 
     def predictions(self, stage: Path, part: str) -> list[Any]:
-        """Return what a stage predicted for a part, in the order of its examples."""
-        found = json.loads((stage / predictions_file(part)).read_text())
-        if self.task.squad is not None:
-            return [found[str(name)] for name in self.parts[part][0]]
-        if self.task.method == "minimal_pairs":
-            return [good - bad for good, bad in found]
-        return [self.named(each) for each in found]
+        """Return what a stage predicted for a part, in the order of its examples.
+
+        Raises CorruptionError if its file holds anything else.
+        """
+        with damage_refused(str(stage)):
+            found = json.loads((stage / predictions_file(part)).read_text())
+            if self.task.squad is not None:
+                return [found[str(name)] for name in self.parts[part][0]]
+            if self.task.method == "minimal_pairs":
+                return [good - bad for good, bad in found]
+            predicted = [self.named(each) for each in found]
+            if len(predicted) != len(self.parts[part][0]):
+                raise ValueError(f"{len(predicted)} predictions of {len(self.parts[part][0])} examples")
+            return predicted
 
 
 def _rows(store: ArtifactStore, snapshot: Snapshot, examples: _Examples) -> Iterator[Row]:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from search_space.architecture import Architecture
 from steeplechase.foundation.atomic_files import replaced_directory, sha256_of, write_whole
-from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.errors import CorruptionError, damage_refused
 from steeplechase.foundation.schema import JsonValue
 
 ARCHITECTURE = "architecture.json"
@@ -63,7 +64,7 @@ def load_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optim
             f"{folder}: the checkpoint is damaged or incomplete. Move the folder away and run again"
         )
     load_weights(folder, model)
-    moments = load_file(folder / OPTIMISER)
+    moments = read_weights(folder / OPTIMISER)
     for name, parameter in model.named_parameters():
         prefix = f"{name}:"
         state = {
@@ -73,8 +74,16 @@ def load_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optim
         }
         if state:
             optimiser.state[parameter] = state
-    training_state: dict[str, JsonValue] = json.loads((folder / TRAINING_STATE).read_text())
+    with damage_refused(str(folder / TRAINING_STATE)):
+        training_state: dict[str, JsonValue] = json.loads((folder / TRAINING_STATE).read_text())
     return training_state
+
+
+def read_weights(file: Path) -> dict[str, Tensor]:
+    """Return the tensors of a file of weights or moments. Raises CorruptionError if it is no such file."""
+    with damage_refused(str(file), (SafetensorError,)):
+        tensors: dict[str, Tensor] = load_file(file)
+    return tensors
 
 
 def load_weights(
@@ -85,7 +94,7 @@ def load_weights(
     Those that are not `transferred` stay as they are. Raises ValueError if the names or shapes of the weights are not
     those of the model's parameters.
     """
-    saved = load_file(folder / WEIGHTS)
+    saved = read_weights(folder / WEIGHTS)
     weights = {name.removeprefix(prefix): value for name, value in saved.items() if name.startswith(prefix)}
     parameters = _stored(model)
     if weights.keys() != parameters.keys():

@@ -10,7 +10,7 @@ import typer
 from runners.flags import StoreUrl
 from steeplechase.commands.recorded_code import Trust, code_of, refuse_without_code
 from steeplechase.foundation.atomic_files import read_regular
-from steeplechase.foundation.errors import ConfigurationError, DataError, first_lines, not_one_of
+from steeplechase.foundation.errors import ConfigurationError, DataError, damage_refused, first_lines, not_one_of
 from steeplechase.ledger.checkpoints import TunedTrial, tuned_trials
 
 Results = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results folder.")]
@@ -98,7 +98,8 @@ def texts_of(tuned: TunedTrial, sources: Sequence[str], search: Search, name: st
     tokenizer, architecture = load_tokenizer(tuned.tokens), tuned.architecture
     if search.beams > (size := architecture.vocabulary_size):
         raise ConfigurationError(f"--beams: {search.beams} beams of a vocabulary of {size}; allowed: 1 to {size}")
-    writer, of_source = read_writer(tuned.stage, architecture, tokenizer)
+    with damage_refused(str(tuned.stage)):
+        writer, of_source = read_writer(tuned.stage, architecture, tokenizer)
     encoded = [[of_source.classify, *tokens, of_source.separate] for tokens in of_source.encode(sources)]
     before = max(map(len, encoded)) if writer.equal_sources else 0  # a target behind its source needs positions too
     reasons = [architecture.too_long(len(tokens) + writer.equal_sources) for tokens in encoded]

@@ -14,7 +14,7 @@ from runners.flags import StoreUrl
 from steeplechase.commands.arguments import ResultsFolder
 from steeplechase.commands.output import tell
 from steeplechase.foundation.atomic_files import disk_refusals, refuse_existing, write_whole
-from steeplechase.foundation.errors import ConfigurationError, DataError
+from steeplechase.foundation.errors import ConfigurationError, DataError, damage_refused
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.checkpoints import files_of
 from steeplechase.ledger.database import Ledger
@@ -67,8 +67,10 @@ def _files(current: Snapshot, history: TrialHistory, store: ArtifactStore) -> It
         examples = files_of(store, examples_of[name]) / part
         predicted = files_of(store, fine_tuning_of[name]) / predictions_file(part)
         if examples.is_dir() and predicted.is_file():
-            predictions = json.loads(predicted.read_text(encoding="utf-8"))
-            yield file, table_of(find_task(name), load_examples(examples).rows, predictions)
+            rows = load_examples(examples).rows
+            with damage_refused(str(predicted)):
+                table = table_of(find_task(name), rows, json.loads(predicted.read_text(encoding="utf-8")))
+            yield file, table
 
 
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest date of the format: equal predictions give equal bytes

@@ -17,7 +17,7 @@ from search_space.convolution import SpanDynamic
 from steeplechase.configuration.yaml import load
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.canonical import canonical, canonical_text
-from steeplechase.foundation.errors import CorruptionError, MachineError
+from steeplechase.foundation.errors import CorruptionError, MachineError, damage_refused
 from steeplechase.foundation.names import RelativeName, Sha256, inside
 from steeplechase.foundation.schema import JsonValue, Schema
 from steeplechase.tasks.tokenizer import SETTINGS_FILE, VOCABULARY_FILE, ByteBpe, SentencePiece
@@ -56,11 +56,12 @@ class InitialCheckpoint:
         """The identity of its vocabulary, in the form of its declaration's `inputs`; None if it has no vocabulary."""
         if SETTINGS_FILE not in self.provenance.files:
             return None
-        settings = json.loads((self.folder / SETTINGS_FILE).read_text())
-        if settings.get("kind") in (ByteBpe.kind, SentencePiece.kind):
-            return {"kind": settings["kind"], "sha256": settings["vocabulary_sha256"]}
-        lowercase = bool(settings["lowercase"])
-        return {"kind": "vocabulary", "lowercase": lowercase, "sha256": self.provenance.files[VOCABULARY_FILE]}
+        with damage_refused(str(self.folder / SETTINGS_FILE)):
+            settings = json.loads((self.folder / SETTINGS_FILE).read_text())
+            if settings.get("kind") in (ByteBpe.kind, SentencePiece.kind):
+                return {"kind": settings["kind"], "sha256": settings["vocabulary_sha256"]}
+            lowercase = bool(settings["lowercase"])
+            return {"kind": "vocabulary", "lowercase": lowercase, "sha256": self.provenance.files[VOCABULARY_FILE]}
 
     @property
     def tokenizer(self) -> dict[str, JsonValue] | None:

@@ -6,6 +6,7 @@ Exit codes: 0 done, 2 command line, 3 configuration, 4 data, 5 environment, 6 co
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -58,6 +59,31 @@ class CorruptionError(UserError):
     """State on disk is damaged; it is never silently recreated."""
 
     exit_code = 7
+
+
+MISREAD: tuple[type[Exception], ...] = (
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, EOFError
+)  # fmt: skip
+"""What a reader raises for a file of another content than it expects."""
+SHOWN_OF_DAMAGE = 200
+
+
+@contextmanager
+def damage_refused(place: str, more: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """Turn what a reader raises for a file or its content, and `more`, into a CorruptionError of one line.
+
+    A sound checksum does not prove the content: a stranger may have made both.
+    """
+    refused: tuple[type[Exception], ...] = (OSError, *MISREAD, *more)
+    try:
+        yield
+    except refused as damage:
+        raise CorruptionError(f"{place}: {shown(damage)}") from damage
+
+
+def shown(damage: Exception) -> str:
+    """Return the beginning of an exception in one line, with its class."""
+    return repr(damage)[:SHOWN_OF_DAMAGE]
 
 
 class StoppedError(UserError):

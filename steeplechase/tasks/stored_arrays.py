@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.errors import CorruptionError, damage_refused
 
 
 def read_array(path: Path, types: tuple[str, ...], axes: int, *, mapped: bool = False) -> Any:
@@ -13,10 +13,8 @@ def read_array(path: Path, types: tuple[str, ...], axes: int, *, mapped: bool = 
 
     Raises CorruptionError if it is not such a file.
     """
-    try:
+    with damage_refused(path.name):
         array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as damage:
-        raise CorruptionError(f"{path.name}: {damage}") from damage
     if array.ndim != axes or array.dtype.str not in types:
         expected = f"{' or '.join(types)} with {axes} {'axis' if axes == 1 else 'axes'}"
         raise CorruptionError(f"{path.name}: an array {array.shape} of {array.dtype}, expected {expected}")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from runners.training.checkpoint import WEIGHTS
+from runners.training.checkpoint import WEIGHTS, read_weights
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
 from search_space.objective import LanguageModel, MaskedLanguageModel, Objective, PermutationLanguageModel
@@ -19,7 +19,7 @@ from search_space.summary import Subject
 from steeplechase.configuration.initial_checkpoint import WEIGHTS as START_WEIGHTS
 from steeplechase.configuration.initial_checkpoint import read_initial_checkpoint
 from steeplechase.foundation.atomic_files import atomic_directory, sha256_of
-from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.errors import ConfigurationError, damage_refused
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.checkpoints import pretrained_trial
 from steeplechase.ledger.result_files import CHECKPOINT
@@ -58,7 +58,7 @@ def from_trial(folder: Path, trial: str | None, objects: str = "") -> Exported:
     """
     pretrained = pretrained_trial(folder, trial, objects)
     file = pretrained.stage / CHECKPOINT / WEIGHTS
-    saved = load_file(file)
+    saved = read_weights(file)
     kept = {name: value for name, value in saved.items() if not name.startswith(OF_GENERATOR)}
     weights = {name.removeprefix(f"{ENCODER}."): value for name, value in kept.items()}
     tokenizer = load_tokenizer(pretrained.tokens)
@@ -85,7 +85,7 @@ def from_start(folder: Path) -> Exported:
     """Return a folder written by `steeplechase import`, with its vocabulary if it has one."""
     start = read_initial_checkpoint(folder)
     tokenizer = None if start.vocabulary is None else load_tokenizer(folder)
-    weights = load_file(start.verify(START_WEIGHTS))
+    weights = read_weights(start.verify(START_WEIGHTS))
     provenance = {"imported from": f"a {start.provenance.model_type} folder", "weights sha256": start.weights_hash}
     provenance |= {f"source {name} sha256": pretrained for name, pretrained in start.provenance.sources.items()}
     return Exported(folder.name, start.architecture, Recipe().dropout, weights, provenance, tokenizer)
@@ -143,7 +143,11 @@ def notes_on(exported: Exported) -> Iterator[str]:
 
 
 def write(exported: Exported, notes: Sequence[str], out: Path) -> None:
-    """Write the folder. Raises ConflictError if it exists, MachineError if it cannot be written."""
+    """Write the folder.
+
+    Raises ConflictError if it exists, MachineError if it cannot be written, CorruptionError if the weights are not
+    those of the architecture.
+    """
     architecture, tokenizer = exported.architecture, exported.tokenizer
     family, head_class = nearest(architecture), _class_with_head(exported)
     pairs = encoder_pairs(architecture)
@@ -152,8 +156,10 @@ def write(exported: Exported, notes: Sequence[str], out: Path) -> None:
         pairs = (*under(family.prefix, pairs), *head)
     class_name = head_class or family.bare_class
     pad = family.pad(architecture) if tokenizer is None else tokenizer.pad
+    with damage_refused(f"{exported.title}: its weights are not those of its architecture", (RuntimeError,)):
+        weights = to_transformers(exported.weights, pairs)
     with atomic_directory(out, (SafetensorError,)) as folder:
-        save_file(to_transformers(exported.weights, pairs), folder / MODEL, {"format": "pt"})
+        save_file(weights, folder / MODEL, {"format": "pt"})
         written = config.written(architecture, class_name, exported.dropout, pad)
         if family.generates:
             tokens = _target_tokens(tokenizer)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.errors import CorruptionError, damage_refused
 from steeplechase.tasks.labelled.task import Example, Form
 from steeplechase.tasks.tokenizer import Tokenizer, TokensWithOffsets
 
@@ -190,24 +190,20 @@ def save_examples(encoded: EncodedExamples, folder: Path) -> None:
 
 def load_examples(folder: Path) -> EncodedExamples:
     """Return saved examples with memory-mapped arrays; raises CorruptionError if a file is damaged or missing."""
-    try:
+    with damage_refused(folder.name):
         details = json.loads((folder / DETAILS_FILE).read_text(encoding="utf-8"))
         details = {name: tuple(value) if isinstance(value, list) else value for name, value in details.items()}
         return EncodedExamples(**{name: load_array(folder / f"{name}.npy") for name in _ARRAYS}, **details)
-    except (OSError, ValueError, TypeError) as damage:
-        raise CorruptionError(f"{folder.name}: {damage!r}") from damage
 
 
 def load_array(path: Path) -> Any:
     """Return a saved int32 array, memory-mapped and read-only; raises CorruptionError if it is damaged or missing."""
-    try:
+    with damage_refused(path.parent.name):
         with path.open("rb") as file:
             npy_format.read_magic(file)
             shape, _, dtype = npy_format.read_array_header_1_0(file)
         # empty arrays cannot be memory-mapped
         array = np.zeros(shape, dtype) if 0 in shape else np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as damage:
-        raise CorruptionError(f"{path.parent.name}: {damage!r}") from damage
     if array.dtype.str != "<i4":
         raise CorruptionError(f"{path.parent.name}: {path.name} has dtype {dtype}, expected int32")
     return array

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.errors import damage_refused
 from steeplechase.tasks.labelled.encoding import EncodedExamples, encode_examples
 from steeplechase.tasks.labelled.task import Example
 from steeplechase.tasks.tokenizer import Tokenizer
@@ -30,11 +30,9 @@ def save_groups(examples: Iterable[Example], folder: Path) -> None:
 
 def load_groups(folder: Path) -> list[str]:
     """Return the group (phenomenon) of every pair; raises CorruptionError if the file is damaged or missing."""
-    try:
+    with damage_refused(folder.name):
         groups = json.loads((folder / GROUPS_FILE).read_text(encoding="utf-8"))
         return [str(group) for group in groups]
-    except (OSError, ValueError, TypeError) as damage:
-        raise CorruptionError(f"{folder.name}: {damage!r}") from damage
 
 
 def pair_accuracy(scores: PairScores) -> float:

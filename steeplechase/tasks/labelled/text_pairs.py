@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.errors import damage_refused
 from steeplechase.tasks.labelled.encoding import (
     EncodedExamples,
     IntegerArray,
@@ -78,9 +78,7 @@ def save_text_pairs(encoded: EncodedTextPairs, folder: Path) -> None:
 def load_text_pairs(folder: Path) -> EncodedTextPairs:
     """Return saved pairs; raises CorruptionError if a file is damaged or missing."""
     sources = load_examples(folder)
-    try:
+    with damage_refused(folder.name):
         texts = json.loads((folder / TEXTS_FILE).read_text(encoding="utf-8"))
         targets, lengths = load_array(folder / TARGETS_FILE), load_array(folder / LENGTHS_FILE)
         return EncodedTextPairs(sources, targets, lengths, tuple(texts["sources"]), tuple(texts["references"]))
-    except (OSError, ValueError, KeyError, TypeError) as damage:
-        raise CorruptionError(f"{folder.name}: {damage!r}") from damage

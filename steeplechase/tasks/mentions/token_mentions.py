@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from search_space.packing.sequences import EntityNames
-from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.errors import CorruptionError, damage_refused
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.mentions.declaration import Mention, MentionFinder, without_overlaps
 from steeplechase.tasks.stored_arrays import read_array
@@ -98,12 +98,10 @@ def _in_tokens(mentions: Iterable[Mention], encoded: TokensWithOffsets) -> Itera
 
 def read_entity_names(folder: Path) -> EntityNames:
     """Return what `Entities.save` wrote. Raises CorruptionError if it is not such a file."""
-    try:
+    with damage_refused(NAMES_FILE):
         rows = json.loads((folder / NAMES_FILE).read_text(encoding="utf-8"))
         names = [[tuple(map(int, name)) for name in row["names"]] for row in rows]
         return EntityNames([str(row["type"]) for row in rows], names)
-    except (OSError, ValueError, KeyError, TypeError) as damage:
-        raise CorruptionError(f"{NAMES_FILE}: {damage!r}") from damage
 
 
 def read_mentions(path: Path) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.errors import damage_refused
 from steeplechase.tasks.labelled.encoding import load_array, load_examples, save_examples
 from steeplechase.tasks.squad.questions import Answer, Question
 from steeplechase.tasks.squad.spans import combined, window_spans
@@ -57,7 +57,7 @@ def load_question_windows(folder: Path) -> tuple[tuple[Question, ...], Windows]:
 
 def load_questions(folder: Path) -> tuple[Question, ...]:
     """Return the questions alone; raises CorruptionError if their file is damaged or missing."""
-    try:
+    with damage_refused(f"{folder.name}/{QUESTIONS_FILE}"):
         document = json.loads((folder / QUESTIONS_FILE).read_text(encoding="utf-8"))
         contexts = document["contexts"]
         return tuple(
@@ -71,8 +71,6 @@ def load_questions(folder: Path) -> tuple[Question, ...]:
             )
             for each in document["questions"]
         )
-    except (OSError, ValueError, KeyError, IndexError, TypeError) as damage:
-        raise CorruptionError(f"{folder.name}/{QUESTIONS_FILE}: {damage!r}") from damage
 
 
 def answers_of(questions: Sequence[Question], windows: Windows, logits: Iterable[NDArray[np.float32]]) -> Answers:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
 
-from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.errors import CorruptionError, damage_refused
 from steeplechase.foundation.schema import OPTION
 from steeplechase.tasks.tokenizer.bpe import Bpe, BpeOption
 from steeplechase.tasks.tokenizer.byte_bpe import ByteBpe, ByteBpeOption
@@ -53,17 +53,15 @@ def train_tokenizer(declaration: TokenizerDeclaration, texts: Iterable[str], voc
 
 def load_tokenizer(folder: Path) -> Tokenizer:
     """Return a saved tokenizer; raises CorruptionError if its files are inconsistent."""
-    try:
+    with damage_refused(folder.name):
         settings = json.loads((folder / SETTINGS_FILE).read_text())
         tokenizer, lowercase = KINDS[settings.get("kind", WordPiece.kind)], bool(settings["lowercase"])
         expected = str(settings["vocabulary_sha256"])
         actual = hashlib.sha256(b"".join((folder / name).read_bytes() for name in tokenizer.file_names)).hexdigest()
-    except (OSError, ValueError, KeyError, TypeError) as damage:
-        raise CorruptionError(f"{folder.name}: {damage!r}") from damage
-    if actual != expected:
-        files = " and ".join(tokenizer.file_names)
-        raise CorruptionError(f"{files}: sha256 {actual[:12]}…, {SETTINGS_FILE} recorded {expected[:12]}…")
-    return tokenizer.read(folder, lowercase)
+        if actual == expected:
+            return tokenizer.read(folder, lowercase)
+    files = " and ".join(tokenizer.file_names)
+    raise CorruptionError(f"{files}: sha256 {actual[:12]}…, {SETTINGS_FILE} recorded {expected[:12]}…")
 
 
 __all__ = [

@@ -29,6 +29,7 @@ from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.stand_ins import CodeNeeded
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
+from steeplechase.ledger.object_store import ObjectStore
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.reading import snapshot_at
 from tests.factories.command_calls import Call, record
@@ -110,6 +111,34 @@ def test_no_reading_command_runs_a_plugin_copy(call: Call, foreign: tuple[Path, 
     assert not loaded_plugins()
     (copied,) = (tmp_path / "published" / COPIES).iterdir()
     assert (copied / OPTION).read_bytes() == (folder / COPIES / copied.name / OPTION).read_bytes()
+
+
+def test_no_reading_command_contacts_a_recorded_store(
+    call: Call, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def contacted(self: ObjectStore, url: str) -> None:
+        raise AssertionError(url)
+
+    monkeypatch.setattr(ObjectStore, "__init__", contacted)
+    folder = Path(shutil.copytree(results, tmp_path / "results"))
+    (folder / "object_store").write_text("s3://somebody/objects\n")
+    (tmp_path / "texts").write_text("a text\n")
+    commands = (
+        *(("report", folder, "--format", each) for each in FORMATS),
+        ("report", folder, "--predictions"),
+        ("compare", folder),
+        ("explore", folder, "--out", tmp_path / "page.html"),
+        ("pilot", folder),
+        ("publish", folder, tmp_path / "published"),
+        ("replay", folder),
+        ("submission", folder, tmp_path / "files.zip", "--trial", "baseline/1"),
+        ("export", folder, tmp_path / "model", "--trial", "baseline/1"),
+        ("generate", folder, "--input", tmp_path / "texts"),
+        ("search", "export", folder, tmp_path / "table.json"),
+    )
+    for command in commands:
+        answer = call(*command)
+        assert answer.code != 1, answer  # where a command would contact it
 
 
 def test_a_report_is_the_same_with_and_without_the_code(call: Call, foreign: tuple[Path, Path]) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -235,6 +236,18 @@ def test_what_a_kill_leaves_of_a_ledgers_creation_is_begun_anew(tmp_path: Path) 
     filled(path).close()
     with closing(Ledger.at(tmp_path)) as ledger:
         assert len(ledger.records()) == 4
+
+
+def test_a_ledger_that_cannot_be_written_is_not_there(tmp_path: Path) -> None:
+    path, limits = tmp_path / LEDGER_NAME, resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, limits[1]))  # less than an empty ledger has
+    try:
+        with pytest.raises(MachineError):
+            Ledger(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == []
+    filled(path).close()
 
 
 def test_another_writer_is_waited_for_and_named(

@@ -1,6 +1,5 @@
 """Stages in an object store: whole or absent, verified when they are copied, computed again after a cut upload."""
 
-import shutil
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -198,6 +197,22 @@ def test_a_manifest_of_a_store_names_no_file_outside_its_stage(files: dict[str, 
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.parametrize("name", ["../../written", "/{home}", "part/../../../written"])
+def test_a_name_is_checked_again_where_it_is_joined(name: str, tmp_path: Path) -> None:
+    url, name = f"file://{tmp_path}/objects", name.replace("{home}", str(tmp_path / "written"))
+    publish(artifact_store(tmp_path / "here", url))
+    store = artifact_store(tmp_path / "there", url)
+    assert isinstance(store, ObjectArtifactStore)
+    manifest = store._manifest(*STAGE)
+    assert manifest is not None
+    files = {name: manifest.files["weights.bin"]}
+    store._manifests[STAGE] = manifest.model_copy(update={"files": files})  # as if it had not been checked
+    for asked in (lambda: store.read(*STAGE), lambda: store.file(*STAGE, name)):
+        with pytest.raises(CorruptionError, match="not a relative path"):
+            asked()
+    assert not list(tmp_path.rglob("written"))
+
+
 def test_a_recorded_store_is_not_contacted_and_its_copies_are_read(tmp_path: Path) -> None:
     url, paths = f"file://{tmp_path}/objects", ResultPaths.of(tmp_path / "results")
     paths.make()
@@ -205,8 +220,7 @@ def test_a_recorded_store_is_not_contacted_and_its_copies_are_read(tmp_path: Pat
     paths.use_objects(url, begun=False)
     given = paths.store(url)
     part = given.file(*STAGE, "part/labels.txt")
-    shutil.rmtree(tmp_path / "objects")
-    recorded = paths.store()
+    recorded = paths.store()  # which could be contacted
     assert recorded.file(*STAGE, "part/labels.txt") == part
     assert not recorded.has(*STAGE)
     assert not recorded.file(*STAGE, "weights.bin").exists()

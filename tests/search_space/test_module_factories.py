@@ -56,6 +56,7 @@ OUTSIDE = (
 )
 ASSIGNED = ("system", "borrowed", "Popen", "shell", "partial", "anonymous", "os")
 REDEFINED = ("Lying", "replaced", "shadowed")
+OF_PYTHON = {*sys.stdlib_module_names, *sys.builtin_module_names, "__main__"}
 MALFORMED = (
     *("os.system", "os:path.join", "os:system ", " os:system", "os :system", "os: system", "os:system\n", "os:"),
     *(":system", "os:sys-tem", "../evil:build", "/tmp/evil.py:build", "os::system", "os:system:load"),
@@ -109,6 +110,7 @@ def test_a_factory_outside_plugins_is_refused_and_nothing_is_imported(
     (message,) = problems(factory, tmp_path / "canary")
     assert message.startswith(f"{factory}: {factory.partition(':')[0]} is ")
     assert "\n" not in message
+    assert ("is of the standard library" in message) == (factory.partition(".")[0].partition(":")[0] in OF_PYTHON)
     assert not [name for name in imported if name.partition(".")[0] == factory.partition(":")[0].partition(".")[0]]
     assert not (tmp_path / "canary").exists()
     with pytest.raises(RefusedFactory):

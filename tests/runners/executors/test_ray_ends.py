@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -40,17 +41,31 @@ def named(parent: int, word: str) -> list[int]:
     return found
 
 
-def at_work(folder: Path, since: float) -> bool:
+def commands_of_all() -> Iterator[str]:
+    """Yield the command of every process of the machine: those of Ray name its temporary folder."""
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            yield file.read_text()
+
+
+def at_work(folder: Path, since: float, driver: int) -> bool:
     """Whether a trial is being computed."""
     return any(path.stat().st_mtime > since for path in folder.glob("stages/progress/*.json"))
 
 
-def told_until(act: Callable[[int], None], experiment: Path, folder: Path) -> tuple[int, str, set[tuple[int, str]]]:
-    """Start the run, act on it when a trial is at work; return its exit code, its output and its processes then."""
+def starting(folder: Path, since: float, driver: int) -> bool:
+    """Whether the host of Ray is there, which then starts Ray for seconds."""
+    return bool(named(driver, "ray_host"))
+
+
+def told_until(
+    act: Callable[[int], None], experiment: Path, folder: Path, when: Callable[[Path, float, int], bool] = at_work
+) -> tuple[int, str, set[tuple[int, str]]]:
+    """Start the run, act on it at a moment; return its exit code, its output and its processes then."""
     started = command("run", experiment, "--out", folder, "--engine", "ray")
     quiet, pipe, since = subprocess.DEVNULL, subprocess.PIPE, time.time()
     with subprocess.Popen(started, cwd=ROOT, env=variables(), stdout=quiet, stderr=pipe, text=True) as run:
-        while not at_work(folder, since) and run.poll() is None:
+        while not when(folder, since, run.pid) and run.poll() is None:
             time.sleep(0.05)
         below = descendants(run.pid)
         act(run.pid)
@@ -122,3 +137,16 @@ def test_a_run_that_ends_early_in_every_way_goes_on_to_the_same_table(
     assert "failed" not in told
     assert not left.exists()
     assert Run(folder, "", 0.0).table == small.table
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_before_ray_has_started_ends_the_run_and_leaves_nothing(
+    small: Run, small_experiment: Path, tmp_path: Path, temporary: Path, number: signal.Signals
+) -> None:
+    lend(small.folder, tmp_path / "results", SHARED)
+    code, told, below = told_until(signalled(number), small_experiment, tmp_path / "results", starting)
+    assert (code, told.splitlines()[-1]) == (75, STOPPED), told
+    assert "Traceback" not in told
+    assert end_by_themselves(below)
+    assert list(temporary.iterdir()) == []
+    assert not [each for each in commands_of_all() if str(temporary) in each]

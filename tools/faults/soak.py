@@ -21,7 +21,7 @@ LIMITS = {"MB": 0.05, "handles": 0.001, "threads": 0.001}
 def soak(chance: random.Random, found: Attempt) -> None:
     """Train models of many widths in one worker for five minutes; judge the slopes over the stages reached."""
     folder, samples = emptied(SCRATCH / "soak") / "soak", list[list[float]]()
-    arms = {f"w{number}": {"feed_forward_width": 32 + number} for number in range(ROWS["soak"].reach // 2)}
+    arms = {f"w{number}": {"feed_forward_width": 32 + number} for number in range(1, ROWS["soak"].reach // 2)}
     pretraining = {"tokens": 1024, "seeds": [1, 2], "held_out_sequences": 8, "evaluations": 1}
     changes = {"pretraining": pretraining, "design": {"kind": "list", "arms": arms}, "fine_tuning": {}}
     EXPERIMENTS["soak"] = SCRATCH / "soak" / "soak.yaml"

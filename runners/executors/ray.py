@@ -31,11 +31,12 @@ from steeplechase.foundation.scratch import scratch_folder
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.object_store import ObjectStore
 
-# Ray reads these during import: no usage statistics, no loggers, no checkpoints of its own.
+# Ray reads these during import: no usage statistics, no loggers, no checkpoints of its own, no idle workers.
 SETTINGS = {
     "RAY_AIR_NEW_OUTPUT": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_prestart_worker_first_driver": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",
     "TUNE_GLOBAL_CHECKPOINT_S": "1000000",

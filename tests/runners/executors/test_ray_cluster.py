@@ -39,15 +39,15 @@ def test_two_trials_run_at_a_time_and_none_fails_when_their_node_dies(
     head: Cluster, small: Run, small_experiment: Path, tmp_path: Path
 ) -> None:
     lend(small.folder, tmp_path, SHARED)
-    node = head.join(4)
-    head.wait_for(4)
+    node = head.join(3)
+    head.wait_for(3)
     asked, most = ("--engine", "ray", "--address", head.address, "--workers", "2"), 0
     with started(head.variables, "run", small_experiment, "--out", tmp_path, *asked) as run:
-        while not list(tmp_path.glob("stages/pretrain/*/manifest.json")) and run.poll() is None:
+        while (most < 2 or not list(tmp_path.glob("stages/pretrain/*/manifest.json"))) and run.poll() is None:
             most = max(most, at_work(tmp_path))
             time.sleep(0.02)
         kill(node)
-        node = head.join(4)
+        node = head.join(3)
         try:
             _, told = run.communicate(timeout=400)
         finally:

@@ -2,11 +2,13 @@
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from steeplechase.experiments import run
 from steeplechase.ledger.database import Ledger
-from tests.factories.command_line import Run, lend, steeplechase
+from tests.factories.command_line import UNANSWERED, lend
 from tests.factories.random_text import write_random_text
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
@@ -34,16 +36,15 @@ OF_COHORTS = {
 }
 
 
-def searched(experiment: Path, out: Path, *how: str) -> tuple[Run, list[tuple[object, ...]], object]:
-    """Return the run of a search, its decisions and its audit."""
-    done = steeplechase("run", experiment, "--out", out, *how)
-    assert done.returncode == 0, done.stderr
+def searched(experiment: Path, out: Path, **how: Any) -> tuple[list[tuple[object, ...]], object]:
+    """Run a search; return its decisions and its audit."""
+    run(experiment, out=out, **how)
     with closing(Ledger.at(out)) as ledger:
         told = sorted(
             (one.trial, one.level, one.cleared, str(one.value), str(one.threshold), one.cohort)
             for one in ledger.decisions()
         )
-        return Run(out, done.stderr, 0.0), told, ledger.fact("audit")
+        return told, ledger.fact("audit")
 
 
 def experiment_of(folder: Path, **parts: object) -> Path:
@@ -52,13 +53,14 @@ def experiment_of(folder: Path, **parts: object) -> Path:
     return file
 
 
-def test_both_executors_give_the_same_decisions_and_report(tmp_path: Path) -> None:
+def test_both_executors_give_the_same_decisions_and_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", UNANSWERED)
     experiment = experiment_of(tmp_path, **OF_COHORTS)
-    local, decided, audited = searched(experiment, tmp_path / "local", "--workers", "1")
-    lend(local.folder, tmp_path / "ray", ("corpus", "tokens", "evaluation_set"))
-    ray, decided_there, audited_there = searched(experiment, tmp_path / "ray", "--workers", "2", "--engine", "ray")
+    decided, audited = searched(experiment, tmp_path / "local", workers=1)
+    lend(tmp_path / "local", tmp_path / "ray", ("corpus", "tokens", "evaluation_set"))
+    decided_there, audited_there = searched(experiment, tmp_path / "ray", workers=2, engine="ray")
     assert decided
     assert audited
     assert (decided_there, audited_there) == (decided, audited)
     for name in ("report.csv", "report.json", "report.md", "report.tex"):
-        assert (ray.folder / name).read_bytes() == (local.folder / name).read_bytes(), name
+        assert (tmp_path / "ray" / name).read_bytes() == (tmp_path / "local" / name).read_bytes(), name

@@ -7,7 +7,7 @@ from reports.made_with import made_with_of
 from steeplechase.foundation.environment import manifest
 from steeplechase.ledger.csv_export import read_export, write_export
 from steeplechase.ledger.database import Ledger
-from steeplechase.ledger.sessions import Stopwatch, sessions
+from steeplechase.ledger.sessions import Stopwatch, session_facts, sessions
 from steeplechase.ledger.snapshot import snapshot
 
 MACHINE = {"processor": "a processor", "cores": 2, "system": "Linux x86_64", "threads": 1}
@@ -48,6 +48,22 @@ def test_sessions_are_counted_and_one_that_was_killed_has_no_duration(tmp_path: 
         ("second", False),
     ]
     assert recorded[0].machine == MACHINE
+
+
+def test_facts_are_read_once_however_many_sessions_there_are(tmp_path: Path) -> None:
+    with closing(begun(tmp_path)) as ledger:
+        for number in range(20):
+            watch = Stopwatch(ledger, str(number), MACHINE)
+            watch.begin()
+            watch.end()
+    for opened in (lambda: Ledger(tmp_path / "ledger.sqlite"), lambda: Ledger.at(tmp_path)):
+        queries: list[str] = []
+        with closing(opened()) as ledger:
+            ledger._connection.set_trace_callback(queries.append)
+            assert len(sessions(ledger)) == 20
+            assert len([*session_facts(ledger)]) == 40
+            snapshot(ledger)
+        assert sum("FROM facts" in query for query in queries) == 1
 
 
 def test_provenance_is_the_same_from_the_ledger_and_from_its_export(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A results folder belongs to one experiment and one driver; what a stage raises, and the silent ones."""
 
 import os
+import shutil
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -26,6 +27,7 @@ from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import TrialStatus
 from steeplechase.ledger.sessions import sessions
+from steeplechase.ledger.snapshot import DRAWN_IDENTITY
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 from steeplechase.tasks.data_folder import VARIABLE
 from tests.factories import simulated_training as simulated
@@ -76,6 +78,22 @@ def test_a_run_that_starts_beside_another_does_not_change_its_object_store(tmp_p
         assert asked.paths.objects == ""
     with open_ledger(second):
         assert asked.paths.objects == second.settings.store
+
+
+def test_an_identity_is_drawn_once_and_moves_with_the_folder(tmp_path: Path) -> None:
+    table = simulated.experiment(tmp_path)
+    identities = []
+    for _ in range(2):
+        with open_ledger(request(tmp_path, table)) as ledger:
+            identities.append(ledger.fact(DRAWN_IDENTITY))
+    asked = request(tmp_path, table)
+    moved = shutil.copytree(asked.paths.folder, tmp_path / "moved")
+    for folder in (moved, tmp_path / "elsewhere" / asked.paths.folder.name):
+        with open_ledger(replace(asked, paths=ResultPaths.of(folder))) as ledger:
+            identities.append(ledger.fact(DRAWN_IDENTITY))
+    first, again, after_a_move, of_another = identities
+    assert isinstance(first, str)
+    assert first == again == after_a_move != of_another
 
 
 def test_only_a_run_that_computes_is_recorded_as_a_session(tmp_path: Path) -> None:

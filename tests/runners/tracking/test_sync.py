@@ -68,6 +68,11 @@ def test_curves_are_over_tokens_and_thinned(mirrored_results: Path) -> None:
     assert (first, last) == (1024, 999_712)
 
 
+def test_a_study_is_known_by_what_its_ledger_has_drawn(store: TrackingStore) -> None:
+    one, other = (replace(study(arms=2, seeds=(1,)), drawn_identity=drawn) for drawn in ("one", "other"))
+    assert [mirror(each, store).created for each in (one, other, one, other)] == [5, 5, 0, 0]
+
+
 def test_a_continued_study_updates_its_runs(store: TrackingStore) -> None:
     whole = study(arms=2, seeds=(1, 2))
     mirror(still_running(whole), store)

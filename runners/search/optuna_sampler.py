@@ -133,7 +133,7 @@ class _CohortSampler:
 
 
 def importance(design: Search, baseline: Candidate, observations: tuple[Observation, ...]) -> dict[str, float]:
-    """Return each axis's share of the variance of the first objective; empty if too few candidates have a value.
+    """Return each axis's share of the variance of the first objective; empty without two different values.
 
     At the first rung, which every candidate reaches; of a score that no probe measures there, at the end. A candidate
     that diverged has none.
@@ -151,6 +151,8 @@ def importance(design: Search, baseline: Candidate, observations: tuple[Observat
             trial = _frozen_trial(single, baseline, first, 0, known)
             assert trial is not None
             study.add_trial(trial)
+    if len({trial.value for trial in study.trials}) < 2:  # without variance there are no shares, and Optuna warns
+        return {}
     params = [trial.params for trial in study.trials]
     shared = [path for path in axes_of(design, baseline) if all(path in each for each in params)]
     try:

@@ -105,3 +105,16 @@ def test_importance_ranks_the_relevant_axis_first_and_is_empty_with_too_few_resu
     diverged = Observation({"bottleneck_ratio": 2}, (), complete=False, diverged=True)
     assert importance(design, BASELINE, (*known, diverged)) == shares
     assert importance(design, BASELINE, ()) == importance(design, BASELINE, (diverged,)) == {}
+
+
+@pytest.mark.parametrize("values", [(5.0,), (5.0, 5.0, 5.0)])
+def test_without_two_different_values_no_axis_has_a_share_and_nothing_is_printed(
+    values: tuple[float, ...], recwarn: pytest.WarningsRecorder
+) -> None:
+    design = search("random", space={"bottleneck_ratio": (1, 2, 4), "feed_forward_groups": (1, 2, 4)})
+    known = tuple(
+        Observation({"bottleneck_ratio": ratio, "feed_forward_groups": 1}, (value,), complete=False)
+        for ratio, value in zip((1, 2, 4), values, strict=False)
+    )
+    assert importance(design, BASELINE, known) == {}
+    assert not recwarn.list

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 from search_space.packing.option import PackingOption
-from search_space.packing.sequences import ContinuedPairSequences, PairRelations, PairSequences, Text
+from search_space.packing.sequences import ContinuedPairSequences, PairRelations, PairSequences, Text, next_of_lanes
 from steeplechase.foundation.errors import DataError, Violation
 from steeplechase.foundation.numpy_on_use import Numbers, Random, np
 from steeplechase.foundation.randomness import stream
@@ -69,16 +69,14 @@ class ContinuedPairBatches:
         Half of the lanes are of the reversed text. Raises DataError if the text has no sequence for each lane.
         """
         lanes = -(-batch_sequences // 2) if self._both else batch_sequences
-        length = self.sequences // lanes
-        if not length:
+        if self.sequences < lanes:
             needed = f"{lanes} rows need {self._half} tokens each, and {self._room} behind the last"
             raise DataError(f"the text has {len(self._text.tokens)} tokens; {needed}")
-        epoch, place = divmod(step, length)
-        first = int(stream(seed, "order", epoch).integers(self.sequences))
-        numbers = (np.arange(lanes) * length + place + first) % self.sequences
+        numbers, epochs = next_of_lanes(self.sequences, lanes, step, seed)
         if self._both:
             numbers = np.concatenate([numbers, numbers + self.sequences])[:batch_sequences]
-        return self._batch(numbers, np.full_like(numbers, epoch), seed)
+            epochs = np.concatenate([epochs, epochs])[:batch_sequences]
+        return self._batch(numbers, epochs, seed)
 
     def evenly_spaced(self, count: int, seed: int) -> PairSequences:
         """Return `count` sequences at equal distances in the text, which has at least as many."""

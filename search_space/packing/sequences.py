@@ -137,6 +137,19 @@ class VisitingOrder:
         return self._permutation
 
 
+def next_of_lanes(sequences: int, lanes: int, step: int, seed: int) -> tuple[Numbers, Numbers]:
+    """Return the number and the epoch of the next sequence of every lane, both [lanes].
+
+    The sequences are cut into lanes of equal length, one or more to each. Lanes begin at a place that the seed draws
+    for every epoch.
+    """
+    length = sequences // lanes
+    epoch, place = divmod(step, length)
+    first = int(stream(seed, "order", epoch).integers(sequences))
+    numbers = (np.arange(lanes) * length + place + first) % sequences
+    return numbers, np.full_like(numbers, epoch)
+
+
 @dataclass(frozen=True)
 class PairSequences(Sequences):
     """Sequences of two segments each."""

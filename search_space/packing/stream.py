@@ -3,11 +3,10 @@
 from typing import ClassVar, Literal
 
 from search_space.packing.option import PackingOption
-from search_space.packing.sequences import PairRelations, Sequences, Text, VisitingOrder
+from search_space.packing.sequences import PairRelations, Sequences, Text, VisitingOrder, next_of_lanes
 from search_space.special_tokens import SpecialTokens
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.numpy_on_use import Numbers, Unsigned, np
-from steeplechase.foundation.randomness import stream
 
 
 class Stream(PackingOption):
@@ -95,14 +94,10 @@ class ConsecutiveSegments:
 
         Raises DataError if the text has no segment for each lane.
         """
-        length = self.sequences // batch_sequences
-        if not length:
+        if self.sequences < batch_sequences:
             needed = f"{batch_sequences} rows need a segment of {self._step} tokens each"
             raise DataError(f"the text has {len(self._text.tokens)} tokens; {needed}")
-        epoch, place = divmod(step, length)
-        first = int(stream(seed, "order", epoch).integers(self.sequences))
-        numbers = (np.arange(batch_sequences) * length + place + first) % self.sequences
-        return self._segments(numbers, np.full_like(numbers, epoch), seed)
+        return self._segments(*next_of_lanes(self.sequences, batch_sequences, step, seed), seed)
 
     def evenly_spaced(self, count: int, seed: int) -> Sequences:
         """Return the first `count` segments of the text in order: a memory is of the text before."""

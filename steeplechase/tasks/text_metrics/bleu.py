@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from statistics import fmean
 from typing import Any
 
 from steeplechase.tasks.text_metrics import RESAMPLES, TextScore
@@ -24,9 +23,9 @@ def _score(name: str, predictions: Sequence[str], references: Sequence[str]) -> 
     try:
         score = metric.corpus_score(list(predictions), [list(references)], n_bootstrap=RESAMPLES)
         interval = _interval_of(score, str(metric.get_signature()))
-    except TypeError:  # sacrebleu's resampled scores that are 0 are of another type, and it cannot average both
+    except TypeError:  # chrF of 0 and other resampled scores are of two types, which sacrebleu cannot average
         score = metric.corpus_score(list(predictions), [list(references)])
-        interval = _interval(metric, predictions, references)
+        interval = _chrf_interval(metric, predictions, references)
     return TextScore(float(score.score), interval, str(metric.get_signature()))
 
 
@@ -50,15 +49,35 @@ def _interval_of(score: Any, signature: str) -> tuple[float, float]:
     return max(0.0, middle - spread), min(100.0, middle + spread)
 
 
-def _interval(metric: Any, predictions: Sequence[str], references: Sequence[str]) -> tuple[float, float]:
-    """Return the interval of the resamples that sacrebleu draws, by its own functions: texts are counted once."""
-    from sacrebleu.significance import _bootstrap_resample  # no public function gives the resampled scores
+def _chrf_interval(metric: Any, predictions: Sequence[str], references: Sequence[str]) -> tuple[float, float]:
+    """Return the interval of chrF (Popović 2015) over the resamples that sacrebleu draws; texts are counted once."""
+    import numpy as np
 
-    counts = metric._extract_corpus_statistics(list(predictions), [list(references)])
-    _, resampled = _bootstrap_resample(counts, metric, RESAMPLES)
-    values = sorted(float(each.score) for each in resampled)
-    spread, middle = (values[-1 - RESAMPLES // 40] - values[RESAMPLES // 40]) / 2, fmean(values)
-    return max(0.0, middle - spread), min(100.0, middle + spread)
+    each = [_matches(metric.char_order, *pair) for pair in zip(predictions, references, strict=True)]
+    drawn = np.random.default_rng(int(SEED)).choice(len(each), size=(RESAMPLES, len(each)), replace=True)
+    times = np.apply_along_axis(np.bincount, 1, drawn, minlength=len(each))
+    matched, hypothesis, reference = np.moveaxis(np.tensordot(times, np.array(each), 1), 2, 0)
+    counted = (hypothesis > 0) & (reference > 0)
+    precision, recall = (
+        (matched / np.maximum(of, 1)).sum(1, where=counted) / np.maximum(counted.sum(1), 1)
+        for of in (hypothesis, reference)
+    )
+    below = metric.beta**2 * precision + recall
+    values = np.sort(100 * (1 + metric.beta**2) * precision * recall / np.where(below > 0, below, 1))
+    spread, middle = (values[-1 - RESAMPLES // 40] - values[RESAMPLES // 40]) / 2, values.mean()
+    return max(0.0, float(middle - spread)), min(100.0, float(middle + spread))
+
+
+def _matches(orders: int, prediction: str, reference: str) -> list[list[int]]:
+    """Return, by order, how many n-grams of characters match, and how many both texts have; none without any here."""
+    from sacrebleu import extract_char_ngrams
+
+    found: list[list[int]] = []
+    for order in range(1, orders + 1):
+        of_text, of_reference = (extract_char_ngrams(each, order) for each in (prediction, reference))
+        written = of_text.total() if of_reference else 0
+        found.append([(of_text & of_reference).total(), written, of_reference.total()])
+    return found
 
 
 def _metric(name: str) -> Any:

@@ -98,12 +98,13 @@ def test_numbers_of_texts_must_agree() -> None:
 
 
 @pytest.mark.parametrize("name", ["bleu", "chrf"])
+@pytest.mark.parametrize("written", ["yyy", "on", "the rat", "the cat sat on the mat"])
 def test_that_interval_is_the_one_of_every_resample_scored_by_itself_and_texts_are_counted_a_few_times(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, written: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     metrics = pytest.importorskip("sacrebleu.metrics")
     text, kind = "the cat sat on the mat", {"bleu": metrics.BLEU, "chrf": metrics.CHRF}[name]
-    predictions, references = ["zzz"] * 5 + [text], ["yyy"] * 5 + [text]
+    predictions, references = ["zzz"] * 5 + [written], [written] * 5 + [text]
     drawn = np.random.default_rng(12345).choice(6, size=(RESAMPLES, 6), replace=True)
     texts = (([predictions[at] for at in places], [[references[at] for at in places]]) for places in drawn)
     alone = sorted(float(kind().corpus_score(*each).score) for each in texts)

@@ -14,7 +14,7 @@ from steeplechase.configuration.metrics import PrimaryMetric, objectives_in_effe
 from steeplechase.ledger.example_tables import ExampleTable
 from steeplechase.ledger.records import ArmRow
 from steeplechase.ledger.snapshot import Snapshot
-from steeplechase.ledger.task_standing import task_standings, tasks_in_score
+from steeplechase.ledger.task_standing import tasks_in_score
 
 Tables = Mapping[str, ExampleTable]
 """Values of single examples by metric."""
@@ -38,9 +38,18 @@ def own_results(
 def final_results(
     snapshot: Snapshot, primary: PrimaryMetric | None = None, tables: Tables = NO_EXAMPLES
 ) -> Results | None:
-    """Return the results of the final comparison of a search, an experiment of arms; None without one."""
-    final = at_final_seeds(snapshot, primary)
-    return None if final is None else results_of(final, primary, _renamed_examples(tables, _final(snapshot)))
+    """Return the results of the final comparison of a search, an experiment of arms; None without one.
+
+    The held-out loss takes the place of a score whose tasks are all below their references, as in the search.
+    """
+    final = at_final_seeds(snapshot)
+    if final is None:
+        return None
+    found = results_of(final, primary, _renamed_examples(tables, _final(snapshot)))
+    declared, scored = found.experiment.headline_metrics, tasks_in_score(found.tasks, found.standings)
+    comparable = found.experiment.pretraining.losses_compare
+    headlines = objectives_in_effect(declared, scored, comparable) or declared
+    return replace(found, experiment=found.experiment.with_parts(headline_metrics=headlines))
 
 
 def compared_results(snapshot: Snapshot, tables: Tables) -> Results:
@@ -67,10 +76,9 @@ def at_own_recipes(snapshot: Snapshot) -> Snapshot | None:
     return _renamed(snapshot, rows) if rows else None
 
 
-def at_final_seeds(snapshot: Snapshot, primary: PrimaryMetric | None = None) -> Snapshot | None:
+def at_final_seeds(snapshot: Snapshot) -> Snapshot | None:
     """Return the snapshot of the final comparison; None of an experiment without one.
 
-    The held-out loss takes the place of a score whose tasks are all below their references, as in the search.
     Raises CorruptionError if this version cannot read the experiment.
     """
     final = snapshot.final
@@ -83,11 +91,8 @@ def at_final_seeds(snapshot: Snapshot, primary: PrimaryMetric | None = None) -> 
     of_search = replace(
         snapshot, labels=plan.labels, histories=final.histories, importance={}, parents={}, final=None
     )
-    compared, tasks = _renamed(of_search, _final(snapshot)), tuple(sorted(experiment.fine_tuning.tasks))
-    standings = task_standings(compared, tasks, primary or experiment.fine_tuning.primary_metric)
-    declared, scored = experiment.headline_metrics, tasks_in_score(tasks, standings)
-    headlines = objectives_in_effect(declared, scored, experiment.pretraining.losses_compare) or declared
-    return replace(compared, document=experiment.with_parts(headline_metrics=headlines).model_dump(mode="json"))
+    compared = _renamed(of_search, _final(snapshot))
+    return replace(compared, document=experiment.model_dump(mode="json"))
 
 
 def _own(snapshot: Snapshot) -> Shown:

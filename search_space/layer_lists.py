@@ -1,6 +1,6 @@
 """Per-layer sizes: a list in place of a number, such as `heads: [12, 11]`, becomes settings of the layer program."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -19,6 +19,10 @@ LISTS = {
 """The letter and the setting of each field that may be a list."""
 BLOCKS_AT_MOST = ITEMS_AT_MOST // 2
 """Largest `depth`: each block is two sublayers of the program."""
+
+
+DEPTHS = {"layers": "depth", "decoder_layers": "decoder_depth"}
+"""By the field of a program: the field with its number of blocks."""
 
 
 def folded(document: Mapping[str, Any], default_depth: int) -> dict[str, Any]:
@@ -43,6 +47,21 @@ def folded(document: Mapping[str, Any], default_depth: int) -> dict[str, Any]:
     fields["depth"] = len(program.blocks)
     fields["layers"] = None if is_plain(program) else str(program)
     return fields
+
+
+def contradictory_depths(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each field with a number of blocks beside a program of another number, and what contradicts it."""
+    for layers, depth in DEPTHS.items():
+        text, declared = fields.get(layers), fields.get(depth)
+        if not isinstance(text, str) or not isinstance(declared, int):
+            continue
+        try:
+            blocks = len(parse_program(text).blocks)
+        except InvalidProgram:  # an error elsewhere
+            continue
+        if blocks != declared:
+            remedy = f"leave {depth} out, or write it"
+            yield depth, f"{declared} contradicts {layers}, whose number of blocks is {blocks}; {remedy}"
 
 
 def is_plain(program: LayerProgram) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from search_space.candidate import Candidate
+from search_space.layer_lists import contradictory_depths
 from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import Violation, closest, did_you_mean
 from steeplechase.foundation.schema import VARIANT_KEY, JsonValue, Schema, options_of
@@ -58,6 +59,10 @@ def applied(candidate: Candidate, changes: Changes) -> Candidate:
     document: dict[str, Any] = candidate.model_dump()
     for path in sorted(changes, key=lambda path: path.count(".")):  # an option before its own fields
         _assign(document, path, changes[path])
+    named = {absolute_path(path) for path in changes}
+    for depth, contradiction in contradictory_depths(document["architecture"]):
+        if ("architecture", depth) in named:  # else it is that of the program before
+            raise InvalidOverride([Violation((_blame(("architecture", depth), changes),), contradiction)])
     try:
         return Candidate.model_validate(document)
     except ValidationError as error:

@@ -67,6 +67,14 @@ def test_an_option_is_replaced_before_its_own_fields_are_set() -> None:
     assert apply(depthwise, {"convolution": {"kind": "span_dynamic"}}).architecture.convolution == SpanDynamic()
 
 
+def test_an_arms_program_brings_its_own_depth_and_an_arms_depth_needs_a_baseline_without_another() -> None:
+    programmed = apply(Candidate(), {"layers": "s f s"})
+    assert (programmed.architecture.depth, programmed.architecture.layers) == (2, "s f s")
+    assert apply(programmed, {"layers": None}).architecture.depth == 2
+    with pytest.raises(InvalidOverride, match="3 contradicts layers, whose number of blocks is 2"):
+        apply(programmed, {"depth": 3})
+
+
 @pytest.mark.parametrize("option", options_of(ConvolutionOption))
 def test_an_options_name_alone_is_the_option_with_its_defaults(option: type[Schema]) -> None:
     baseline = Candidate(architecture=Architecture(convolution=Depthwise(kernel_size=5)))
@@ -80,6 +88,11 @@ def test_an_options_name_alone_is_the_option_with_its_defaults(option: type[Sche
     [
         ({"widht": 8}, "widht", "widht is not a field of architecture. Did you mean width?"),
         ({"depth": 0}, "depth", "0 is not allowed; it must be greater than or equal to 1"),
+        (
+            {"depth": 3, "layers": "s f"},
+            "depth",
+            "3 contradicts layers, whose number of blocks is 1; leave depth out",
+        ),
         ({"depth.of": 3}, "depth.of", "it must be a valid integer"),
         ({"recipe.dropout.rate": 0.1}, "recipe.dropout.rate", "it must be a valid number"),
         ({"depth": 2, "bottleneck_ratio": 3}, "bottleneck_ratio", "3 does not divide heads 4"),

@@ -17,6 +17,7 @@ from steeplechase.configuration.yaml.explanations import mistakes_of_rules, mist
 from steeplechase.configuration.yaml.nodes import Entries, Items, Leaf, Node, child, plain, read_document, relocated
 from steeplechase.configuration.yaml.scales import (
     SCALES_KEY,
+    depth_violations,
     documents,
     refuse_unknown_scale,
     split,
@@ -144,7 +145,7 @@ def _validated(
     except ValidationError as error:
         return _Validated(None, mistakes_of_types(file.name, model, document, error))
     own = value.violations() if isinstance(value, _HasRules) else ()
-    violations = chain(own, () if rules is None else rules(value))
+    violations = chain(depth_violations(document), own, () if rules is None else rules(value))
     return _Validated(value, () if file.mistakes else mistakes_of_rules(file.name, document, violations))
 
 

@@ -1,9 +1,11 @@
 """Scales, and what a file takes from others: inherited scales, a released baseline, paths beside the file."""
 
 import re
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from pathlib import Path
 
+from search_space.layer_lists import DEPTHS, contradictory_depths
 from search_space.released.models import PRESETS, Preset
 from steeplechase.configuration.yaml.errors import Location, Mistake, mistake, refuse, shown
 from steeplechase.configuration.yaml.explanations import NAME_PATTERN, NAME_RULE
@@ -19,7 +21,7 @@ from steeplechase.configuration.yaml.nodes import (
 )
 from steeplechase.configuration.yaml.text import read_text
 from steeplechase.foundation.canonical import canonical
-from steeplechase.foundation.errors import UserError, did_you_mean
+from steeplechase.foundation.errors import UserError, Violation, did_you_mean
 from steeplechase.foundation.schema import VARIANT_KEY, JsonValue
 from steeplechase.tasks.data_folder import PATHS
 
@@ -158,9 +160,23 @@ def with_released_baseline(file: str, document: Entries) -> tuple[Entries, tuple
     if not isinstance(name, str) or name not in PRESETS:
         return document, (mistake(file, like.location, _refusal(name)),)
     own = {key: node for key, node in baseline.nodes.items() if key != LIKE_KEY}
-    released = located(_declared(PRESETS[name]), Location(like.location.line, (BASELINE_KEY,), like.location.origin))
+    written = child(baseline, "architecture")
+    programs = {key for key in DEPTHS if written is not None and child(written, key) is not None}
+    declared = _declared(PRESETS[name], programs)
+    released = located(declared, Location(like.location.line, (BASELINE_KEY,), like.location.origin))
     whole = merged(released, Entries(baseline.location, own, baseline.flawed))
     return Entries(document.location, {**document.nodes, BASELINE_KEY: whole}, document.flawed), ()
+
+
+def depth_violations(document: Entries) -> Iterator[Violation]:
+    """Yield a number of blocks beside a layer program of another: of a baseline, a candidate or an architecture."""
+    for place in ((BASELINE_KEY, "architecture"), ("architecture",), ()):
+        node: Node | None = document
+        for key in place:
+            node = None if node is None else child(node, key)
+        if isinstance(node, Entries):
+            fields = {key: each.value for key, each in node.nodes.items() if isinstance(each, Leaf)}
+            yield from (Violation((*place, depth), message) for depth, message in contradictory_depths(fields))
 
 
 def _refusal(name: object) -> str:
@@ -175,12 +191,14 @@ def like_schema() -> dict[str, JsonValue]:
     return {"type": "string", "enum": [*PRESETS], "description": DESCRIPTION}
 
 
-def _declared(preset: Preset) -> JsonValue:
-    """Return what the model sets; a layer program stands for its depth, which a program of the file may change."""
+def _declared(preset: Preset, programs: Set[str]) -> JsonValue:
+    """Return what the model sets; a layer program, its own or one of `programs` in the file, stands for its depth."""
     declared = canonical(preset.candidate)
     architecture = declared.get("architecture")
-    if isinstance(architecture, dict) and "layers" in architecture:
-        architecture.pop("depth", None)
+    if isinstance(architecture, dict):
+        for layers, depth in DEPTHS.items():
+            if layers in architecture or layers in programs:
+                architecture.pop(depth, None)
     if not preset.has_objective:
         declared.pop("objective", None)
     return declared

@@ -157,6 +157,24 @@ def test_own_values_are_merged_over_the_models(tmp_path: Path) -> None:
 def test_another_program_of_sublayers_brings_its_own_depth(tmp_path: Path) -> None:
     found = experiment(tmp_path, "baseline: { like: sandwich16_6, architecture: { layers: s f } }").baseline
     assert (found.architecture.depth, found.architecture.width) == (1, 1024)
+    found = experiment(tmp_path, "baseline: { like: albert-large, architecture: { layers: s f } }").baseline
+    assert (found.architecture.depth, found.architecture.width) == (1, 1024)
+
+
+@pytest.mark.parametrize(
+    "architecture",
+    [
+        "{ depth: 3, layers: s f }",
+        "{ kind: encoder_decoder, decoder_depth: 3, decoder_layers: s c f }",
+        "{ kind: encoder_decoder, depth: 3, layers: s f }",
+    ],
+)
+def test_a_depth_beside_a_program_of_another_is_a_mistake(tmp_path: Path, architecture: str) -> None:
+    objective = "denoising" if "kind" in architecture else "masked_language_model"
+    refused = refusal(tmp_path, f"baseline:\n  objective: {objective}\n  architecture: {architecture}")
+    assert refused.startswith("mine.yaml:5: baseline.architecture.")
+    assert "depth: 3 contradicts" in refused
+    assert "whose number of blocks is 1; leave" in refused
 
 
 def test_a_scale_and_a_setting_may_name_the_model_and_the_files_values_stay(tmp_path: Path) -> None:

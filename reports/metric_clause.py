@@ -18,7 +18,10 @@ def metric_clause(results: Results, metric: Metric) -> str:
     rivals = {arm: mean for arm, mean in means.items() if arm != BASELINE}
     if BASELINE not in means:
         diverged, trials = results.diverged(BASELINE)
-        why = "the baseline diverged" if diverged and diverged == trials else "the baseline has not been measured"
+        why = "the baseline has not been measured"
+        if diverged and diverged == trials:
+            stopped = trials < max(results.looks.counts, default=0)
+            why = "the baseline diverged" + f" in all {trials} seeds, and until_decided adds none" * stopped
         return f"on {metric.title} no arm can be compared: {why}"
     if not rivals:
         return f"on {metric.title} only the baseline has been measured"

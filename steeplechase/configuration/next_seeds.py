@@ -30,9 +30,13 @@ def next_seeds(
 ) -> dict[str, tuple[int, ...]]:
     """Return the seeds to add by arm, in the arms' order; empty if every arm is decided or has its maximum.
 
+    Empty too where the baseline diverged in every seed: nothing is compared with it, so that no arm is ever decided.
+
     `run` holds the seeds on which each arm has finished or diverged. Call it when no trial is running: the result
     depends on the values only, not on the time.
     """
+    if _without_baseline(rule, values, baseline):
+        return {}
     counts = {arm: len(seeds) for arm, seeds in run.items()}
     undecided = _undecided(rule, values, counts, baseline, test)
     wanted = {arm: next((look for look in rule.looks.counts if look > counts[arm]), counts[arm]) for arm in undecided}
@@ -43,6 +47,14 @@ def next_seeds(
         if arm in wanted
     }
     return {arm: seeds for arm, seeds in added.items() if seeds}
+
+
+def _without_baseline(rule: SequentialSeeds, values: Values, baseline: str) -> bool:
+    """Return whether all seeds of the baseline diverged, at once or before a metric that other arms have."""
+    others = [of_arm for arm, of_arm in values.items() if arm != baseline]
+    reached = values.get(baseline, {})
+    lost = [metric for metric in rule.margin if not reached.get(metric)]
+    return bool(lost) and (not any(reached.values()) or any(each.get(metric) for each in others for metric in lost))
 
 
 def _undecided(

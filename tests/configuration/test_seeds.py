@@ -101,6 +101,28 @@ def test_a_seed_that_diverged_counts_as_run_and_tells_nothing() -> None:
     }
 
 
+LOSSES = {1: 6.0, 2: 6.1, 3: 6.2}
+
+
+@pytest.mark.parametrize(
+    ("of_baseline", "of_arm", "stops"),
+    [
+        ({}, {"held_out_loss": LOSSES}, True),
+        ({}, {}, True),  # all arms diverged
+        ({"held_out_loss": LOSSES}, {"held_out_loss": LOSSES, "task": LOSSES}, True),  # in fine-tuning
+        ({"held_out_loss": {2: 6.1}, "task": {2: 6.1}}, {"held_out_loss": LOSSES, "task": LOSSES}, False),
+        ({"held_out_loss": LOSSES}, {"held_out_loss": LOSSES}, False),  # the task has no score yet
+        ({"held_out_loss": LOSSES, "task": LOSSES}, {}, False),
+    ],
+)
+def test_nothing_is_added_where_the_baseline_diverged_in_every_seed(
+    of_baseline: dict[str, dict[int, float]], of_arm: dict[str, dict[int, float]], stops: bool
+) -> None:
+    rule = SequentialSeeds(start=3, max=9, margin={"held_out_loss": 0.01, "task": 0.01})
+    run = {BASELINE: {1, 2, 3}, "a": {1, 2, 3}}
+    assert (next_seeds(rule, {BASELINE: of_baseline, "a": of_arm}, run, BASELINE) == {}) is stops
+
+
 def test_the_shares_of_the_looks_make_a_whole() -> None:
     for start, last, step in ((3, 10, 2), (2, 3, 1), (3, 30, 5), (3, 4, 2)):
         looks = SequentialSeeds(start=start, max=last, step=step, margin={"held_out_loss": 1.0}).looks

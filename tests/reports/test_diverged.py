@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reports.report import build
-from tests.factories.reports import Trial, snapshot, tuned
+from tests.factories.reports import TOKENS, Trial, document, snapshot, tuned
 
 SEEDS = (1, 2, 3)
 LOST = [
@@ -34,6 +34,17 @@ def test_every_arm_with_diverged_seeds_is_named_in_the_finding(lost: dict[str, t
     assert ("no arm can be compared: the baseline diverged" in finding) == (lost == {"baseline": SEEDS})
     assert finding.startswith("No result: 9 of 9 trials have ended") == (len(lost) == 3)
     assert "not been measured" not in finding
+
+
+def test_a_baseline_without_a_seed_that_ends_gets_no_more_seeds_and_the_finding_says_so() -> None:
+    rule = {"start": 3, "max": 9, "margin": {"held_out_loss": 0.01}}
+    pretraining = {"tokens": TOKENS, "seeds": {"until_decided": rule}}
+    trials = [
+        *(Trial("baseline", seed).diverged() for seed in SEEDS),
+        *(Trial("wide", seed).pretrained(6.0 + seed / 50) for seed in SEEDS),
+    ]
+    shown = snapshot(trials, {"baseline": {}, "wide": {"width": 512}}, resolved=document(pretraining=pretraining))
+    assert "the baseline diverged in all 3 seeds, and until_decided adds none" in build(shown).finding
 
 
 SELECTED = "tuning selected the shared recipe"

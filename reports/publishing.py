@@ -4,13 +4,15 @@ The whole report, with every format and table, is built from the same rows where
 bytes.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from reports.report import build
 from reports.write import REPORT_FILES, differing_files, published_files, refuse_foreign, replace_files, write_report
 from steeplechase.configuration.plugin_folders import COPIES, copy_plugins, recorded_plugins
-from steeplechase.foundation.atomic_files import make_folder
+from steeplechase.foundation.atomic_files import disk_refusals, make_folder
 from steeplechase.foundation.errors import ConflictError, MachineError
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.csv_export import read_export, write_export
 from steeplechase.ledger.database import LEDGER_NAME
 from steeplechase.ledger.example_tables import attachments, example_tables, kept_example_tables
@@ -25,16 +27,33 @@ def publish(source: Path, folder: Path, objects: str = "") -> None:
     `objects` is the URL of the object store of its stages, if it may be contacted.
 
     Raises MachineError if the source holds no results or its stages were moved away, CorruptionError if they are
-    corrupt, ConflictError if the folder has files of others that the report would replace.
+    corrupt, ConflictError if the folder has anything but an earlier publication of the experiment at its scale.
     """
     with open_rows(source) as rows:
+        _refuse_other(folder, {name: rows.fact(name) for name in ("experiment", "scale")})
         files = attachments(example_tables(source, rows, objects))
         make_folder(folder)
-        if not (folder / EXPORT_FOLDER).is_dir():
-            refuse_foreign(folder)
         copy_plugins(recorded_plugins(rows.fact("document")), folder / COPIES, plugin_copies(source))
         write_export(rows, folder, files)
     rebuild(folder)
+
+
+def _refuse_other(folder: Path, published: Mapping[str, JsonValue]) -> None:
+    """Raise ConflictError if a folder has what no publication of an experiment left there, hidden files aside."""
+    remedy = "nothing was changed. Name another folder, or move this one away"
+    if has_export(folder):
+        there = read_export(folder)
+        before = {name: there.fact(name) for name in published}
+        if before != published:
+            named = " and not ".join(f"{each['experiment']} at scale {each['scale']}" for each in (before, published))
+            raise ConflictError(f"{folder}: is a published report of {named}; {remedy}")
+        return
+    with disk_refusals(folder):
+        names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    begun = {EXPORT_FOLDER, COPIES}  # of a publication that was ended before its report
+    other = next((name for name in names if name not in begun and not name.startswith(".")), None)
+    if other is not None:
+        raise ConflictError(f"{folder}: is no published report, and has {other}; {remedy}")
 
 
 def rebuild(folder: Path, check: bool = False, whole_reports: Path | None = None) -> tuple[str, ...]:

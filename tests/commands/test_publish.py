@@ -1,7 +1,10 @@
 """Published reports: what a ledger says its export says, byte for byte, and what was published is built again."""
 
+import shutil
 from importlib.metadata import version
 from pathlib import Path
+
+import pytest
 
 from reports.report import build
 from reports.write import REPORT_FILES, write_report
@@ -114,6 +117,34 @@ def test_what_needs_stages_says_that_a_published_report_has_none(call: Call, tmp
 
 def test_a_results_folder_is_not_published_into_itself(call: Call, results: Path) -> None:
     assert call("publish", results, results).code == 6
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "report.md", "ledger.sqlite", "figures/own.svg"])
+def test_nothing_is_published_among_files_of_others(call: Call, results: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("of others")
+    answer = call("publish", results, tmp_path)
+    assert answer.code == 6
+    assert answer.err.startswith(f"{tmp_path}: is no published report, and has {name.partition('/')[0]}; nothing was")
+    assert bytes_of(tmp_path) == {name: b"of others"}
+
+
+def test_a_publication_is_replaced_by_one_of_its_experiment_alone(call: Call, results: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / ".gitignore").touch()
+    for _ in range(2):
+        assert call("publish", results, kept).code == 0
+    (kept / "report.md").unlink()
+    (kept / "notes.txt").write_text("beside a publication")
+    assert call("publish", results, kept).code == 0
+    (tmp_path / "other").mkdir()
+    shutil.copytree(PUBLISHED / "table9-laptop" / "ledger", tmp_path / "other" / "ledger")
+    before = bytes_of(tmp_path / "other")
+    answer = call("publish", results, tmp_path / "other")
+    assert answer.code == 6
+    assert "is a published report of table9 at scale laptop and not table2 at scale smoke; nothing" in answer.err
+    assert bytes_of(tmp_path / "other") == before
 
 
 def test_the_committed_reports_equal_reports_rebuilt_from_their_rows(call: Call) -> None:

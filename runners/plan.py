@@ -7,6 +7,7 @@ from functools import partial
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
 from runners.dag import SharedStages, shared_stages, trial_stages
+from runners.metric_trials import metric_warnings
 from runners.missing_data import missing_device, short_text
 from runners.opening import growth_lines
 from runners.part import WHOLE, Part
@@ -167,6 +168,7 @@ def _warnings(experiment: Experiment) -> Iterator[str]:
     yield from missing_device(experiment)
     yield from too_small_card(experiment, memory) if memory is not None else ()
     yield from table_warnings(experiment.fine_tuning)
+    yield from metric_warnings(experiment.fine_tuning)
 
 
 def _arm_plan(experiment: Experiment, arm: Arm, convention: Convention) -> ArmPlan:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from math import isnan
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,6 +41,7 @@ from steeplechase.tasks.squad.windows_on_disk import load_questions
 from steeplechase.tasks.text_metrics import TextScore, text_scores
 
 NO_METRICS: Mapping[str, Mapping[str, str]] = {}
+UNDEFINED = "the function gives NaN for the predictions"
 SAMPLES = 3
 SAMPLE_CHARACTERS = 300
 
@@ -149,12 +151,14 @@ def part_scores(
             scores = label_scores(dev_search, task, examples, predictions)
         else:
             continue
+        absent = _without_value(task, examples_folder / part)
         if own:
-            scores["scores"] = {**cast("dict[str, JsonValue]", scores["scores"])} | _own_scores(
-                own, task, examples_folder / part, predictions, dev_search
-            )
+            found = _own_scores(own, task, examples_folder / part, predictions, dev_search)
+            absent |= {name: UNDEFINED for name, value in found.items() if isnan(value)}
+            defined: dict[str, JsonValue] = {name: value for name, value in found.items() if name not in absent}
+            scores["scores"] = {**cast("dict[str, JsonValue]", scores["scores"]), **defined}
         result |= {scores_name(part) if name == "scores" else name: value for name, value in scores.items()}
-        if part == "dev" and (absent := _without_value(task, examples_folder / part)):
+        if part == "dev" and absent:
             result["without_value"] = {**absent}
         if task.form != "span" and len(set(predictions)) == 1:
             result["constant" if part == "dev" else f"constant {part}"] = True
@@ -173,7 +177,7 @@ def _without_value(task: DownstreamTask, folder: Path) -> dict[str, str]:
 
 def _own_scores(
     own: tuple[str, ...], task: DownstreamTask, part: Path, predictions: Sequence[Any], search: FineTuningRun | None
-) -> dict[str, JsonValue]:
+) -> dict[str, float]:
     """Return a user's metrics of a part; of a hyperparameter search, on the reporting half."""
     halves: Callable[[], NDArray[np.bool_]]
     references, predicted, halves = named_pairs(task, part, predictions)

@@ -20,6 +20,7 @@ from reports.summary import brief
 from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
 from runners.dag import SharedStages
 from runners.limits import LimitReached
+from runners.metric_trials import metric_warnings
 from runners.opening import RunRequest, lost_ledger, stages_of
 from runners.run import run as drive
 from runners.run_progress import RunProgress
@@ -112,7 +113,8 @@ def refuse_silent_cluster(address: str) -> None:
 
 def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, opening: Lines) -> Snapshot:
     places, experiment = request.paths, request.experiment
-    for line in (*warnings_of(experiment, memory_bytes(), card_memory()), *table_warnings(experiment.fine_tuning)):
+    of_tasks = (*table_warnings(experiment.fine_tuning), *metric_warnings(experiment.fine_tuning))
+    for line in (*warnings_of(experiment, memory_bytes(), card_memory()), *of_tasks):
         _warn(console, line)
     mirroring = Mirroring(places, experiment.tracking)
     _warn(console, mirroring.check())

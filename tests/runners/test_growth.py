@@ -234,6 +234,35 @@ def test_a_metric_that_is_added_edited_or_removed_covers_every_finished_trial(tm
     assert "agreed" not in table(version([1, 2], metric=False))
 
 
+UNDEFINED = """
+def agreed(references, predictions):
+    hits = [a == b for a, b in zip(references, predictions)]
+    return {"always": 100.0 * sum(hits) / len(hits), "first": float("nan") if hits[0] else 1.0}
+"""
+
+
+def test_a_metric_that_is_nan_for_some_predictions_has_no_value_there_and_the_run_goes_on(tmp_path: Path) -> None:
+    here, file = Study(tmp_path), tmp_path / "plugin" / "tasks" / "own_metrics" / "mine.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(UNDEFINED)
+    tuning = {**FINE_TUNING, "metrics": {"docs_pair": ["mine:agreed"]}}
+    with loaded(tmp_path / "plugin"):
+        found = here.run(study(tmp_path, ["narrow", "dynamic"], [1, 2, 3], ["docs_pair"], fine_tuning=tuning))
+    assert found is not None
+    results = [
+        record.result
+        for history in found.histories
+        for record in history.records
+        if isinstance(record.result, FineTuneResult)
+    ]
+    assert all("agreed.always" in each.scores for each in results)
+    undefined = [each for each in results if "agreed.first" not in each.scores]
+    assert 0 < len(undefined) < len(results)
+    assert all((each.without_value or {}).keys() == {"agreed.first"} for each in undefined)
+    said = f"agreed.first has no value: the function gives NaN for the predictions, in {len(undefined)} of"
+    assert said in build(found).finding
+
+
 def test_a_metric_is_refused_where_predictions_of_finished_trials_are_gone(tmp_path: Path) -> None:
     here, file = Study(tmp_path), tmp_path / "plugin" / "tasks" / "own_metrics" / "mine.py"
     here.run(study(tmp_path, ["narrow"], [1], ["docs_pair"]))

@@ -45,3 +45,13 @@ def test_what_is_no_number_or_has_no_variance_is_refused(value: Any) -> None:
 def test_a_function_that_raises_is_named_with_its_reason() -> None:
     with pytest.raises(DataError, match="f:m: ZeroDivisionError: division by zero"):
         own_numbers("f:m", lambda: 1 / 0)
+
+
+@pytest.mark.parametrize("value", [math.nan, np.float32("nan"), np.float64("nan")])
+def test_nan_is_a_metric_that_the_predictions_leave_undefined_where_that_may_be(value: Any) -> None:
+    (found,) = own_numbers("f:m", lambda: value, may_be_undefined=True).values()
+    assert math.isnan(found)
+    for wrong in REFUSED:
+        if not (isinstance(wrong, float) and math.isnan(wrong)):
+            with pytest.raises(DataError, match="a finite number"):
+                own_numbers("f:m", lambda wrong=wrong: wrong, may_be_undefined=True)

@@ -12,7 +12,7 @@ from steeplechase.foundation.errors import DataError
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.contract import Outcome
 from steeplechase.tasks.own_measurements import PACKAGE
-from steeplechase.tasks.own_metrics import function_of, own_numbers, own_scores
+from steeplechase.tasks.own_metrics import function_of, own_numbers
 
 
 def outcomes_of_functions(
@@ -49,7 +49,8 @@ def _metric_contracts(reference: str) -> Iterator[Outcome]:
     refusals, broken = [], False
     for kind, (references, wrong) in KINDS.items():
         try:
-            right, others = own_scores(reference, references, references), own_scores(reference, references, wrong)
+            function = function_of(reference)
+            right, others = (own_numbers(reference, function, references, each) for each in (references, wrong))
         except DataError as refusal:
             broken |= not isinstance(refusal.__cause__, Exception)  # it returned what is no number
             refusals.append(f"of {kind}: {refusal.lines[0].removeprefix(f'{reference}: ')}")

@@ -1,14 +1,15 @@
 """Metrics of a user's own: functions of the files that plugins put into this package, named `FILE:FUNCTION`.
 
 A function is called as `function(references, predictions)` and returns a number in percent, or numbers by name;
-larger is better. Labels and tags are given by their names, values as numbers, answers and targets as texts; of
-tagged words both arguments have one list per sentence.
+larger is better, and NaN says that these predictions leave the metric undefined. Labels and tags are given by their
+names, values as numbers, answers and targets as texts; of tagged words both arguments have one list per sentence.
 """
 
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from math import nan
 from numbers import Real
 from typing import Annotated, Any
 
@@ -58,14 +59,19 @@ def function_of(reference: str, package: str = __name__) -> Function:
 
 
 def own_scores(reference: str, references: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-    """Return the metrics of one function by name, in percent. Raises DataError as `own_numbers`."""
-    return own_numbers(reference, function_of(reference), references, predictions)
+    """Return the metrics of one function by name, in percent, NaN for an undefined one.
+
+    Raises DataError as `own_numbers`.
+    """
+    return own_numbers(reference, function_of(reference), references, predictions, may_be_undefined=True)
 
 
-def own_numbers(reference: str, function: Function, *arguments: Any) -> dict[str, float]:
+def own_numbers(
+    reference: str, function: Function, *arguments: Any, may_be_undefined: bool = False
+) -> dict[str, float]:
     """Return the numbers that a function gives, by name: its own, or its own and theirs.
 
-    Raises DataError where the function fails, or returns anything but finite numbers.
+    Raises DataError where the function fails, or returns anything but finite numbers, and NaN where it may.
     """
     try:
         found = function(*arguments)
@@ -77,12 +83,16 @@ def own_numbers(reference: str, function: Function, *arguments: Any) -> dict[str
     )
     numbers: dict[str, float] = {}
     for metric, value in by_name.items():
-        number = _number(value)
+        number = nan if may_be_undefined and _is_nan(value) else _number(value)
         if number is None or not NAMED.fullmatch(metric):
             needed = f"a finite number up to {LARGEST:g}, or such numbers by name, is needed"
             raise DataError(f"{reference}: it returned {_shown(value)} for {metric!r:.80}; {needed}")
         numbers[metric] = number
     return numbers
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, Real) and value != value  # noqa: PLR0124 — NaN alone differs from itself
 
 
 def _number(value: object) -> float | None:

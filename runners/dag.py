@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from runners.missing_data import collected, refuse_missing, refuse_other_lexicon, tasks_of
+from runners.metric_trials import refuse_failing_metrics
+from runners.missing_data import at_setting, collected, refuse_missing, refuse_other_lexicon, tasks_of
 from runners.stage_labels import hurdle_labels, needs_long_sequence_phase, pretrain_labels, pretraining_tokens
 from runners.stages.contamination import ContaminationStage
 from runners.stages.corpus import CorpusStage
@@ -98,11 +99,13 @@ def shared_stages(experiment: Experiment) -> SharedStages:
         return SharedStages({})
     refuse_missing(experiment)
     refuse_other_lexicon(experiment)
-    corpus = CorpusStage.of(experiment.corpus)
+    corpus = at_setting("corpus", partial(CorpusStage.of, experiment.corpus))
     tokens = TokensStage.of(experiment, corpus)
-    task_corpus, tasks = experiment.fine_tuning.corpus, tasks_of(experiment)
-    documents = corpus if task_corpus in (None, experiment.corpus) else CorpusStage.of(task_corpus)
+    text, tasks = experiment.fine_tuning.corpus or experiment.corpus, tasks_of(experiment)
+    own = partial(at_setting, "fine_tuning.corpus", partial(CorpusStage.of, text))
+    documents = corpus if text == experiment.corpus else own()
     found = collected(partial(ExamplesStage.of, experiment, task, documents, tokens) for task in tasks)
+    refuse_failing_metrics(experiment.fine_tuning)
     examples = dict(zip(tasks, found, strict=True))
     stages = {CORPUS: corpus}
     if documents is not corpus and any(CORPUS in stage.inputs for stage in found):

@@ -33,7 +33,7 @@ def refuse_missing(experiment: Experiment) -> None:
     by_corpus = {corpus: setting for setting, corpus in reversed(corpora.items()) if corpus is not None}
     files = [tuning.find(task).files for task in tasks]
     checks: list[Callable[[], object]] = [
-        *(partial(_at_setting, setting, corpus.check_exists) for corpus, setting in reversed(by_corpus.items())),
+        *(partial(at_setting, setting, corpus.check_exists) for corpus, setting in reversed(by_corpus.items())),
         *([] if experiment.lexicon is None else [experiment.lexicon.located]),
         *(source for each in measured for source in each.sources),
         *([] if experiment.mentions is None else [experiment.mentions.located]),
@@ -46,10 +46,10 @@ def refuse_missing(experiment: Experiment) -> None:
     collected(checks)
 
 
-def _at_setting(setting: str, check: Callable[[], object]) -> None:
-    """Call a check; the lines of its DataError begin with the setting that they are about."""
+def at_setting(setting: str, call: Callable[[], T]) -> T:
+    """Return the result of a call; the lines of its DataError begin with the setting that they are about."""
     try:
-        check()
+        return call()
     except DataError as error:
         raise DataError(line if line == HINT else f"{setting}: {line}" for line in error.lines) from error
 

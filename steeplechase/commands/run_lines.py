@@ -10,6 +10,7 @@ from reports.number_format import duration
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
 from runners.dag import SharedStages
+from runners.missing_data import short_text
 from runners.opening import RunRequest
 from runners.part import WHOLE, Part
 from runners.plan import candidates_like, missing_of, stages_of_arm
@@ -57,15 +58,17 @@ def work_left(experiment: Experiment, shared: SharedStages, places: ResultPaths,
 
 
 def opening_lines(request: RunRequest, is_default: bool) -> tuple[str, ...]:
-    """Return experiment, scale, trials and estimated time, and a lack of space on the disk.
+    """Return experiment, scale, trials and estimated time, a lack of space on the disk, and of text yet unread.
 
     `is_default` is whether nobody chose the scale.
     """
     shared = request.shared
     assert isinstance(shared, SharedStages)
     work = work_left(request.experiment, shared, request.paths, request.part)
-    short = disk_shortage(None if work is None else work.prediction, request.paths.root)
-    return _opening_line(request, shared, work, is_default), *(f"warning: {line}" for line in short)
+    lines = [*disk_shortage(None if work is None else work.prediction, request.paths.root)]
+    if missing_of(request.paths.store(), shared.named().values()):
+        lines += short_text(request.experiment)
+    return _opening_line(request, shared, work, is_default), *(f"warning: {line}" for line in lines)
 
 
 def _opening_line(request: RunRequest, shared: SharedStages, work: WorkLeft | None, is_default: bool) -> str:

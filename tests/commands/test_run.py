@@ -37,14 +37,23 @@ def test_the_first_line_has_experiment_scale_trials_and_time(tmp_path: Path) -> 
     request = RunRequest(
         declared, "demo", ResultPaths.of(tmp_path / "results"), shared=shared, part=Part(("narrow",))
     )
-    (line,) = opening_lines(request, is_default=True)
+    line, *_ = opening_lines(request, is_default=True)
     assert line == "simulated at scale demo (the default): 1 trial, no estimate of the time yet"
     Track(declared, tmp_path / "results").run()
     whole = RunRequest(declared, "whole", request.paths, shared=shared)
     assert opening_lines(whole, is_default=False) == ("simulated: 3 trials, nothing left to compute",)
     search = simulated.search(tmp_path)
-    (line,) = opening_lines(RunRequest(search, "whole", request.paths, shared=stages_of(search)), False)
+    line, *_ = opening_lines(RunRequest(search, "whole", request.paths, shared=stages_of(search)), False)
     assert "at most 12 trials" in line
+
+
+def test_a_text_that_is_probably_too_short_is_told_until_it_has_been_read(tmp_path: Path) -> None:
+    declared = simulated.experiment(tmp_path, pretraining={"tokens": 2560, "seeds": [1], "held_out_sequences": 18})
+    request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
+    _, short = opening_lines(request, is_default=False)
+    assert short.startswith("warning: pretraining.held_out_sequences is 18, and the validation split")
+    Track(declared, tmp_path / "results").run()
+    assert len(opening_lines(request, is_default=False)) == 1
 
 
 def test_a_disk_with_less_space_than_predicted_is_told_before_the_run(
@@ -54,7 +63,7 @@ def test_a_disk_with_less_space_than_predicted_is_told_before_the_run(
     work = WorkLeft(3, Prediction(None, Range(2e15, None, None), 3, ()))
     monkeypatch.setattr("steeplechase.commands.run_lines.work_left", lambda *of: work)
     request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
-    _, shortage = opening_lines(request, is_default=False)
+    _, shortage, *_ = opening_lines(request, is_default=False)
     assert re.fullmatch(r"warning: .*: about 2,000,000,000.0 MB are needed, and .* MB are free", shortage)
 
 

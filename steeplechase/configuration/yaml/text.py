@@ -103,7 +103,16 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         bad = content[error.start]
         line = content.count(b"\n", 0, error.start) + 1
-        refuse([Mistake(str(path), line, "", f"byte 0x{bad:02x} at offset {error.start} is not UTF-8")])
+        refuse(
+            [
+                Mistake(
+                    str(path),
+                    line,
+                    "",
+                    f"byte 0x{bad:02x} at offset {error.start} is not UTF-8; save the file as UTF-8",
+                )
+            ]
+        )
     unreadable = unreadable_character(text, len(content) - len(text.encode()))
     if unreadable is not None:
         refuse([Mistake(str(path), unreadable.line, "", unreadable.message)])

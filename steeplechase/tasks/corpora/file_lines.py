@@ -136,7 +136,9 @@ def _decoded(raw: bytes, name: str, number: int, offset: int, encoding: str) -> 
     if offset == 0 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise DataError(f"{name}:1: UTF-16 text; convert the file to UTF-8, with iconv -f utf-16 -t utf-8")
     if len(raw) >= MAXIMUM_LINE_BYTES:
-        raise DataError(f"{name}:{number}: a line longer than {MAXIMUM_LINE_BYTES} bytes; is this text?")
+        raise DataError(
+            f"{name}:{number}: a line longer than {MAXIMUM_LINE_BYTES} bytes; break it between paragraphs"
+        )
     if b"\x00" in raw:
         position = offset + raw.index(b"\x00")
         raise DataError(f"{name}:{number}: a NUL byte at byte offset {position}; this is not plain text")

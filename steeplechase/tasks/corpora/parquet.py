@@ -26,7 +26,9 @@ def parquet_rows(path: Path, name: str, columns: Sequence[str]) -> Iterator[tupl
     with _damage(name), pyarrow.parquet.ParquetFile(path) as file:
         found = file.schema_arrow.names
         if repeated := [column for column in columns if found.count(column) > 1]:
-            raise DataError(f"{name}: {found.count(repeated[0])} columns are named {repeated[0]!r}")
+            raise DataError(
+                f"{name}: {found.count(repeated[0])} columns are named {repeated[0]!r}; rename all but one"
+            )
         for batch in file.iter_batches(batch_size=ROWS_AT_A_TIME, columns=list(columns)):
             if batch.nbytes > ROWS_AT_A_TIME * MAXIMUM_LINE_BYTES:
                 most = f"at most {MAXIMUM_LINE_BYTES} of a row are read"

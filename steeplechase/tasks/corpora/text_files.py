@@ -5,7 +5,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -72,18 +72,22 @@ def _json_lines(path: Path, name: str) -> Iterator[Document]:
             raise DataError(f"{name}:{number}: not JSON: {wrong}") from wrong
         text = row.get(TEXT_COLUMN) if isinstance(row, dict) else None
         if not isinstance(text, str):
-            found = f"; fields found: {', '.join(row)}" if isinstance(row, dict) and TEXT_COLUMN not in row else ""
+            found = _found("fields", [*row]) if isinstance(row, dict) and TEXT_COLUMN not in row else ""
             raise DataError(f'{name}:{number}: needs an object with a text under "{TEXT_COLUMN}"{found}')
         if text.strip():
             yield Document(f"{name}#{number}", text.strip())
 
 
+def _found(what: str, names: Sequence[str]) -> str:
+    close = closest(TEXT_COLUMN, names)
+    remedy = f"rename {close!r}?" if close else f"rename one {TEXT_COLUMN!r}"
+    return f"; {what} found: {', '.join(names)}; {remedy}"
+
+
 def _parquet(path: Path, name: str) -> Iterator[Document]:
     columns = parquet_columns(path, name)
     if TEXT_COLUMN not in columns:
-        close = closest(TEXT_COLUMN, columns)
-        hint = f"; rename {close!r}?" if close else ""
-        raise DataError(f"{name}: no column {TEXT_COLUMN!r}; columns found: {', '.join(columns)}{hint}")
+        raise DataError(f"{name}: no column {TEXT_COLUMN!r}{_found('columns', columns)}")
     for row, (text,) in enumerate(parquet_rows(path, name, [TEXT_COLUMN]), start=1):
         if not isinstance(text, str):
             shown = "null" if text is None else f"a value of type {type(text).__name__}"
@@ -160,17 +164,22 @@ class TextFilesCorpus(CorpusOption):
         return 0
 
     def check_exists(self) -> None:
-        """Raise DataError if there is no such file or folder, or too little text by its size; nothing is read."""
+        """Raise DataError if there is no such file or folder, too little text by its size, or rows without texts.
+
+        Of a file of rows nothing is read beyond its first text.
+        """
         if "://" in self.path:
             return
         if not (root := resolved(self.path)).exists():
             raise missing(f"{root}: no such file or folder; {WANTED}{similar_name(root)}")
-        size = _bytes_of(self._files().values())
+        files = self._files()
+        size = _bytes_of(files.values())
         if size is not None and size < FEWEST_CHARACTERS:
             raise DataError(
                 f"{root}: {size:,} bytes of text are too few for a corpus; with its three splits it needs more than "
                 f"{FEWEST_CHARACTERS:,} characters"
             )
+        _refuse_all(root, (_mistake_of_rows(name, path) for name, path in files.items()))
 
     def bytes_of_text(self) -> int | None:
         """Return the size of the files together; None if one is packed or none can be read."""
@@ -194,10 +203,13 @@ class TextFilesCorpus(CorpusOption):
         files = {root.name: root} if stat.S_ISREG(mode) else dict(_files_below(root))
         if not files:
             raise DataError(f"{root}: the folder holds no files")
-        mistakes = [mistake for name, path in files.items() if (mistake := _mistake(name, path)) is not None]
-        if mistakes:
-            raise DataError(first_lines(mistakes, lambda more: f"{root}: {more} more such files"))
+        _refuse_all(root, (_mistake(name, path) for name, path in files.items()))
         return files
+
+
+def _refuse_all(root: Path, of_files: Iterator[str | None]) -> None:
+    if mistakes := [mistake for mistake in of_files if mistake]:
+        raise DataError(first_lines(mistakes, lambda more: f"{root}: {more} more such files"))
 
 
 def _bytes_of(files: Collection[Path]) -> int | None:
@@ -254,6 +266,18 @@ def _mistake(name: str, path: Path) -> str | None:
         return refusal.lines[0]
     shown = f"unknown suffix {suffix!r}" if suffix else "no suffix, and no output of WikiExtractor"
     return f"{name}: {shown}; known are .txt and .jsonl, both also with {' or '.join(COMPRESSIONS)}, and .parquet"
+
+
+def _mistake_of_rows(name: str, path: Path) -> str | None:
+    """Return why the rows of a file, up to its first text, are no texts; None if they are, or it has no rows."""
+    suffix = _content_suffix(path)
+    if suffix not in (".jsonl", ".parquet"):
+        return None
+    try:
+        first = next(READERS[suffix](path, name), None)
+    except DataError as refusal:
+        return refusal.lines[0]
+    return None if first is not None else f"{name}: no row has a text under {TEXT_COLUMN!r}"
 
 
 def _file_hash(name: str, path: Path) -> str:

@@ -80,7 +80,7 @@ def header_mistakes(name: str, line: int, header: Sequence[str], wanted: Sequenc
         if column not in header
     ]
     lines += [
-        f"{name}:{line}: {header.count(str(column))} columns are named {column!r}"
+        f"{name}:{line}: {header.count(str(column))} columns are named {column!r}; rename all but one"
         for column in wanted
         if header.count(str(column)) > 1
     ]

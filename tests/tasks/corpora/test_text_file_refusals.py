@@ -60,6 +60,36 @@ def test_what_no_reader_can_read_is_one_line(name: str, content: bytes, message:
     assert re.search(message, refused(tmp_path))
 
 
+WITHOUT_TEXTS: list[tuple[str, str, str]] = [
+    (
+        "a.jsonl",
+        '{"content": "x"}\n',
+        r'a\.jsonl:1: needs an object with a text under "text"; fields found: content; ren',
+    ),
+    ("a.jsonl", '{"txt": "x"}\n', r"fields found: txt; rename 'txt'\?"),
+    ("a.jsonl", '\n{"text": null}\n', r'a\.jsonl:2: needs an object with a text under "text"'),
+    ("a.jsonl", "a,text\n1,x\n", r"a\.jsonl:1: not JSON"),
+    ("a.jsonl", '{"text": ""}\n{"text": " "}\n', r"a\.jsonl: no row has a text under 'text'"),
+    ("a.parquet", "content", r"a\.parquet: no column 'text'; columns found: content; rename one 'text'"),
+    ("a.parquet", "text", r"a\.parquet: no row has a text under 'text'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"), WITHOUT_TEXTS, ids=[message for *_, message in WITHOUT_TEXTS]
+)
+def test_rows_without_texts_are_found_before_any_stage(name: str, content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content)
+    if name.endswith(".parquet"):
+        pyarrow.parquet.write_table(pyarrow.table({content: pyarrow.array([], pyarrow.string())}), tmp_path / name)
+    else:
+        (tmp_path / "whole.txt").write_text("a text\n" * 4000)
+    with pytest.raises(DataError) as refusal:
+        TextFilesCorpus(path=str(tmp_path)).check_exists()
+    (line,) = refusal.value.lines
+    assert re.search(message, line)
+
+
 BINARY = pyarrow.array([b"\xff\xfe", b"x"], pyarrow.binary())
 X = pyarrow.array(["x"])
 TABLES: dict[str, pyarrow.Table] = {

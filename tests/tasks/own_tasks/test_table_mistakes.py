@@ -49,7 +49,7 @@ def refused(folder: Path, train: str | bytes, columns: dict[str, Any] | None = N
         ("", "train.csv:1: the file is empty; expected a header with the columns review, stars"),
         ("review,stars\n", "train.csv:1: the file has no rows"),
         ("revew,stars\na,b\n", "train.csv:1: no column 'review'; found are 'revew', 'stars'. Did you mean 'revew'?"),
-        ("review,stars,stars\na,b,c\n", "train.csv:1: 2 columns are named 'stars'"),
+        ("review,stars,stars\na,b,c\n", "train.csv:1: 2 columns are named 'stars'; rename all but one"),
         ("review,stars\n ,yes\ngood,no\n", "train.csv:2: review: empty, expected a text"),
         ("review,stars\ngood,\nbad,no\n", "train.csv:2: stars: empty"),
         ("review,stars\ngood\nbad,no\n", "train.csv:2: 1 cells, expected 2: review, stars"),

@@ -30,7 +30,8 @@ def options(kernel_size: int) -> list[Convolution]:
 
 
 def block_of(convolution: Convolution, ratio: int | str) -> tuple[Sublayer, Architecture]:
-    sizes = Architecture(width=16, heads=8, bottleneck_ratio=ratio, convolution=convolution)
+    heads = 8 if ratio == 4 else 4  # as few as leave two: loops over them take the time
+    sizes = Architecture(width=16, heads=heads, bottleneck_ratio=ratio, convolution=convolution)
     module = attention_of(sizes, 0.1)
     shake(module)
     return module, sizes
@@ -109,8 +110,8 @@ def test_the_block_equals_the_equations_at_every_ratio(
     """Outputs and the gradients of the input and of every weight, in both precisions, with padding and without."""
     for kernel_size in kernel_sizes if number else kernel_sizes[:1]:
         module, sizes = block_of(options(kernel_size)[number], ratio)
-        for padding_mask in (padding(True), padding(False)):
-            x = drawn(len(LENGTHS), LENGTH, 16)
+        for padding_mask in (padding(True), padding(False)[:1]):
+            x = drawn(len(padding_mask), LENGTH, 16)
             expected = answers(by_loops(sizes, padding_mask), module, x, padding_mask, torch.float64)
             for dtype, largest in LARGEST.items():
                 found = answers(ours(module, padding_mask), module, x, padding_mask, dtype)

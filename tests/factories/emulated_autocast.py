@@ -5,9 +5,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves, tree_map
 
-from tests.factories.emulated_device import EmulatedTensor
+from tests.factories.emulated_device import EmulatedTensor, mapped, tensors_in
 
 LOWER = (
     *("_convolution", "conv1d", "conv2d", "mm", "addmm", "matmul", "mv", "addmv", "bmm", "baddbmm", "addbmm"),
@@ -45,7 +44,7 @@ def _autocast(overload: Any, policy: str) -> Callable[..., Any]:
 
     def run(*args: Any, **kwargs: Any) -> Any:
         with torch._C._ExcludeDispatchKeyGuard(key):
-            floats = [each for each in tree_leaves((args, kwargs)) if _castable(each)]
+            floats = [each for each in tensors_in((args, kwargs)) if _castable(each)]
             wide = any(each.dtype == torch.float32 for each in floats)
             if policy == "result" and "dtype" in names:
                 if kwargs.get("dtype") is None and floats and not wide:
@@ -53,7 +52,7 @@ def _autocast(overload: Any, policy: str) -> Callable[..., Any]:
                     args = ()
             elif policy == "lower" or policy != "promote" or wide:
                 to = torch.bfloat16 if policy == "lower" else torch.float32
-                args, kwargs = tree_map(lambda leaf: _cast(leaf, to), (args, kwargs))
+                args, kwargs = mapped(lambda each: _cast(each, to), (args, kwargs))
             return overload(*args, **kwargs)
 
     return run

@@ -14,7 +14,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 NAME = "emulated"
@@ -89,7 +88,7 @@ class EmulatedTensor(Tensor):
 
 def computed(func: Any, args: Any, kwargs: Any, counts: Counts) -> Any:
     name = func._schema.name.partition("::")[2]
-    tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
+    tensors = tensors_in((args, kwargs))
     here = [each for each in tensors if isinstance(each, EmulatedTensor)]
     target = kwargs.get("device")
     to_here = target is not None and torch.device(target).type == NAME
@@ -99,8 +98,9 @@ def computed(func: Any, args: Any, kwargs: Any, counts: Counts) -> Any:
     _refuse_mixed(name, args, tensors, here)
     if counts.on:
         _count_waits(name, args, kwargs, counts, result_here)
-    on_host = tree_map(lambda leaf: leaf.host if isinstance(leaf, EmulatedTensor) else leaf, (args, kwargs))
-    host_args, host_kwargs = on_host
+    host_args, host_kwargs = mapped(
+        lambda each: each.host if isinstance(each, EmulatedTensor) else each, (args, kwargs)
+    )
     if to_here:
         host_kwargs = {**host_kwargs, "device": torch.device("cpu"), "non_blocking": False}
         host_kwargs = {key: value for key, value in host_kwargs.items() if key != "non_blocking"}
@@ -111,13 +111,30 @@ def computed(func: Any, args: Any, kwargs: Any, counts: Counts) -> Any:
     if not result_here:
         return out
     mutated = {id(each.host): each for each in here} if func._schema.is_mutable else {}
-    return tree_map(lambda leaf: _wrapped(leaf, mutated), out)
+    return mapped(lambda each: _wrapped(each, mutated), out)
 
 
-def _wrapped(leaf: Any, mutated: dict[int, EmulatedTensor]) -> Any:
-    if not isinstance(leaf, Tensor) or isinstance(leaf, EmulatedTensor):
-        return leaf
-    return mutated[id(leaf)] if id(leaf) in mutated else EmulatedTensor(leaf)
+def tensors_in(value: Any) -> list[Tensor]:
+    """Return the tensors in lists, tuples and dictionaries, as an operator has its arguments."""
+    if isinstance(value, Tensor):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return [tensor for each in inner for tensor in tensors_in(each)]
+
+
+def mapped(function: Callable[[Tensor], Any], value: Any) -> Any:
+    """Return lists, tuples and dictionaries with the function of each tensor, faster than torch's own map."""
+    if isinstance(value, Tensor):
+        return function(value)
+    if isinstance(value, dict):
+        return {key: mapped(function, each) for key, each in value.items()}
+    return type(value)([mapped(function, each) for each in value]) if isinstance(value, list | tuple) else value
+
+
+def _wrapped(each: Tensor, mutated: dict[int, EmulatedTensor]) -> Tensor:
+    if isinstance(each, EmulatedTensor):
+        return each
+    return mutated[id(each)] if id(each) in mutated else EmulatedTensor(each)
 
 
 def _refuse_mixed(name: str, args: Any, tensors: list[Tensor], here: list[EmulatedTensor]) -> None:

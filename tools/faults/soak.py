@@ -36,6 +36,8 @@ def soak(chance: random.Random, found: Attempt) -> None:
                 samples.append([stages, *_size(workers[0]), *_size(command.pid)])
     kill(command.pid)
     found.wrong += wrong_end(command, 0, -9) + orphans()
+    if not samples:
+        return
     found.caused["stages"] += int(samples[-1][0])
     late = np.array(samples[len(samples) // 5 :])
     names = [(who, what) for who in ("worker", "driver") for what in LIMITS]

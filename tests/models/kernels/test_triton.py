@@ -14,6 +14,7 @@ from tests.factories.triton_kernels import (
     DEPTHWISE,
     EPSILON,
     NORMS,
+    OPAQUE,
     OTHER_SEED,
     WINDOWS,
     Case,
@@ -106,7 +107,7 @@ def test_a_window_and_its_gradients_are_those_of_the_equation_and_not_of_one_shi
         assert not any(agrees(mine[part], shifted[part]) for part in shifted)
 
 
-@pytest.mark.parametrize("case", [*WINDOWS, *DEPTHWISE], ids=name_of)
+@pytest.mark.parametrize("case", OPAQUE, ids=name_of)
 def test_a_window_in_a_compiled_graph_is_the_same_bit_for_bit(case: Window | Depthwise, found: Results) -> None:
     prefix = f"opaque {name_of(case)} "
     opaque = {name.removeprefix(prefix): each for name, each in found.items() if name.startswith(prefix)}

@@ -15,8 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.cases import rows
-from benchmarks.measuring import Disagreement, Pace, Skipped
-from benchmarks.row import Figure, Row
+from benchmarks.measuring import Disagreement, Figure, Pace, Row, Skipped
 
 RESULTS = Path(__file__).parent / "results.json"
 QUICK = Pace(pairs=3, seconds=0.05)

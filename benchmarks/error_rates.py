@@ -14,13 +14,12 @@ from jaxtyping import Bool, Float
 
 from steeplechase.analysis.difference import ALPHA
 from steeplechase.analysis.distributions import t_quantile
-from steeplechase.analysis.effects import estimate, wider
+from steeplechase.analysis.effects import against_first, estimate, wider
 from steeplechase.analysis.estimates import Estimates, moments, one_sample
 from steeplechase.analysis.graphical import Graph, gated, graphical_test, holm
 from steeplechase.analysis.proportions import fisher_p, smallest_fisher_p
 from steeplechase.analysis.simultaneous import step_down
 from steeplechase.analysis.two_way_variance import two_way_estimate
-from steeplechase.analysis.welch import against_first
 from steeplechase.foundation.randomness import stream
 
 OTHERS, EFFECT, METRIC_CORRELATION = 7, 3.0, 0.5

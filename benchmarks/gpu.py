@@ -31,8 +31,8 @@ from runners.training.optimisers.parameter_groups import set_rate
 from search_space.cards import card_named
 from search_space.released.models import PRESETS
 from steeplechase.foundation.errors import MachineError
+from steeplechase.models.activation_checkpointing import saved_bytes
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.saved_activations import saved_bytes
 
 PUBLISHED = Path(__file__).parent / "published/gpu.json"
 DEVICE = torch.device("cuda")

@@ -1,19 +1,54 @@
-"""Ratios of CPU time: both sides in one process on one thread, repetitions interleaved, outputs compared beforehand.
+"""Rows of the benchmarks: CPU time of both sides as a ratio, in one process on one thread, and memory.
 
-The interval of a ratio is distribution-free: two order statistics of the paired ratios that cover their median with
-at least 95% probability (inverted sign test). With fewer than six pairs it is the full range.
+Repetitions are interleaved, outputs compared beforehand. The interval of a ratio is distribution-free: two order
+statistics of the paired ratios that cover their median with at least 95% probability (inverted sign test). With fewer
+than six pairs it is the full range.
 """
 
 import gc
+import json
 import math
+import os
 import statistics
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 import torch
 from scipy.stats import binom
 from torch import Tensor
+from torch.profiler import ProfilerActivity, profile
+
+from steeplechase.foundation.devices import Precision
+from steeplechase.models.precision import autocast_to, has_bfloat16
+
+TOLERANCES = {torch.float32: 1e-5, torch.bfloat16: 3e-2}
+
+
+def need(precision: torch.dtype) -> None:
+    """Raise Skipped if the processor has no bfloat16 instructions."""
+    if precision == torch.bfloat16 and not has_bfloat16(torch.device("cpu")):
+        raise Skipped("this processor has no bfloat16 instructions")
+
+
+def theirs_in(precision: torch.dtype) -> AbstractContextManager[object]:
+    """Return the autocast context of a peer's forward pass."""
+    return torch.autocast("cpu", torch.bfloat16, enabled=precision == torch.bfloat16)
+
+
+def ours_in(precision: torch.dtype) -> AbstractContextManager[object]:
+    """Return the autocast context of our forward pass."""
+    return autocast_to(named(precision), torch.device("cpu"))
+
+
+def named(precision: torch.dtype) -> Precision:
+    """Return the name of a precision in recipes."""
+    return "bfloat16" if precision == torch.bfloat16 else "float32"
+
 
 CONFIDENCE = 0.95
 PRODUCT_SIDE = 1024  # large enough for peak speed, small enough for the caches
@@ -119,3 +154,102 @@ def _seconds(work: Work, calls: int) -> float:
         return (time.process_time() - started) / calls
     finally:
         gc.enable()
+
+
+@dataclass(frozen=True)
+class Allocations:
+    """Bytes allocated by torch's CPU allocator during the work, without earlier allocations."""
+
+    peak: int
+    """Peak of allocated bytes."""
+    left: int
+    """Bytes still allocated when the work returned."""
+
+
+def allocations(work: Callable[[], object]) -> Allocations:
+    """Trace all allocations of torch's CPU allocator, scratch space of operators included."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # otherwise the profiler prints its start and end
+    work()
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True) as trace:
+        result = work()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        trace.export_chrome_trace(str(path))
+        events = json.loads(path.read_text())["traceEvents"]
+    del result
+    memory_events = [event for event in events if event["name"] == "[memory]" and event["args"]["Device Type"] == 0]
+    return _totals(
+        (event["args"]["Addr"], event["args"]["Bytes"]) for event in sorted(memory_events, key=lambda e: e["ts"])
+    )
+
+
+def _totals(changes: Iterable[tuple[int, int]]) -> Allocations:
+    """Return the peak and the remaining bytes of a history; frees of earlier allocations are ignored."""
+    allocated: dict[int, int] = {}
+    total = peak = 0
+    for address, size in changes:
+        if size > 0:
+            allocated[address] = size
+            total += size
+            peak = max(peak, total)
+        else:
+            total -= allocated.pop(address, 0)
+    return Allocations(peak, total)
+
+
+FORWARD_AND_BACKWARD = 3  # operations of a training pass in units of a forward pass
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measured ratio, with the upper bound set by matrix products, if known."""
+
+    ratio: Interval
+    ceiling: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. `measure` raises Skipped or Disagreement."""
+
+    name: str
+    peer: str
+    reach: float
+    measure: Callable[[Pace], Figure]
+    better: Literal["higher", "lower"] = "higher"
+    unit: str = "their CPU time / our CPU time"
+
+    def reached(self, ratio: float) -> bool:
+        """Return whether a ratio meets the target."""
+        return ratio >= self.reach if self.better == "higher" else ratio <= self.reach
+
+
+@dataclass(frozen=True)
+class Size:
+    """Sizes of the models and batches of all rows; smaller in tests."""
+
+    operator_batch: int = 32
+    batch: int = 16
+    length: int = 128
+    depth: int = 4
+    widths: tuple[int, ...] = (256, 128)
+    vocabularies: tuple[int, ...] = (30_522, 8_192)
+    examples: int = 512
+
+
+FULL_SIZE = Size()
+
+
+def speed_figure(comparison: Comparison, operations: float | None, note: str = "") -> Figure:
+    """Return a comparison as a figure; `operations` are those of the work of each side."""
+    ceiling = None if operations is None else comparison.ceiling(operations)
+    product = f"matrix product {comparison.operations_per_second / 1e9:.0f} GFLOP/s"
+    speeds = f"peer {comparison.their_seconds * 1e3:,.0f} ms, {product}"
+    return Figure(comparison.speedup, ceiling, f"{speeds}; {note}" if note else speeds)
+
+
+def exact_figure(ours: float, theirs: float, note: str) -> Figure:
+    """Return a ratio of bytes, which has no spread."""
+    ratio = ours / theirs
+    return Figure(Interval(ratio, ratio, ratio, 1), None, note)

@@ -22,8 +22,8 @@ from runners.replay.replay import CurveTask, regrets
 from runners.replay.settings import RECOMMENDED, SEARCHES
 from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.reading import open_rows
 from steeplechase.ledger.records import Status
+from steeplechase.ledger.snapshot import open_rows
 
 ROOT = Path(__file__).parents[1]
 BUDGETS = (5, 10, 20)

@@ -9,9 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
-from benchmarks.measuring import Pace, check, compare
-from benchmarks.precision import TOLERANCES, named
-from benchmarks.row import Figure, Size, speed_figure
+from benchmarks.measuring import TOLERANCES, Figure, Pace, Size, check, compare, named, speed_figure
 from runners.training.loop import TrainingData, train
 from runners.training.optimisers import build_optimiser
 from search_space.architecture import Architecture

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from reports.figures.figure import Picture
-from reports.grid import Grid
-from reports.table import Table
+from reports.table import Grid, Table
 
 Notes = tuple[tuple[str, str], ...]
 """Pairs of a term and its text."""

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from reports.document import Notes
 from reports.number_format import duration
-from reports.sanitise import printable
+from reports.table import printable
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import Status
 from steeplechase.ledger.sessions import Session

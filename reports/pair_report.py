@@ -7,18 +7,16 @@ the values are known.
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from reports.columns import delta, p_value
 from reports.document import Report
-from reports.grid import Column, Grid, shown, words
 from reports.made_with import made_with_of
 from reports.number_format import counted
 from reports.report import conditions_of
-from reports.sanitise import printable
+from reports.section import delta, p_value
 from reports.sections.setup import scale_of
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.statistics.trial_values import trial_values
-from reports.table import Row, Table, compared, number
+from reports.table import Column, Grid, Row, Table, compared, number, printable, shown, words
 from reports.views import compared_results
 from steeplechase.analysis.difference import ALPHA
 from steeplechase.analysis.paired import holm

@@ -18,11 +18,11 @@ from reports.claim_row import (
     scope_text,
     shown_claim,
 )
-from reports.columns import difference_in
 from reports.formats.markdown import escape, table_lines
 from reports.number_format import NOTHING, fixed, scientific, short
 from reports.paper_claims_file import DeclaredTest, read_paper_claims
 from reports.searched_claims import searched_claims
+from reports.section import difference_in
 from reports.sections.claims import claims_table
 from reports.statistics.claims import ClaimOutcome, TestedClaim, on_the_single_task, tested_claims
 from reports.statistics.latency import OPERATIONS, StatementVerdict, latencies_of, statement_verdicts

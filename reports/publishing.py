@@ -17,8 +17,7 @@ from steeplechase.ledger.csv_export import read_export, write_export
 from steeplechase.ledger.database import LEDGER_NAME
 from steeplechase.ledger.example_tables import attachments, example_tables, kept_example_tables
 from steeplechase.ledger.paths import EXPORT_FOLDER, has_export
-from steeplechase.ledger.reading import open_rows, plugin_copies, refuse_former_timings
-from steeplechase.ledger.snapshot import snapshot
+from steeplechase.ledger.snapshot import open_rows, plugin_copies, refuse_former_timings, snapshot
 
 
 def publish(source: Path, folder: Path, objects: str = "") -> None:

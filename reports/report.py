@@ -1,4 +1,10 @@
-"""A report: one finding with its evidence, assembled from independent sections and figures."""
+"""A report: one finding with its evidence, assembled from independent sections and figures.
+
+The report of differences between any two arms, looked up after a run.
+
+Holm's correction is over every pair of a metric, whichever of them are shown: which ones to look at is chosen after
+the values are known.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -6,9 +12,7 @@ from dataclasses import replace
 from reports.document import Notes, Report
 from reports.figures.figure import Picture
 from reports.finding import chosen_sentences, finding_of, limits_of
-from reports.grid import Grid, with_notes
 from reports.made_with import made_with_of
-from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.sections import CONDITIONS, FIGURES, TABLES, in_order, main_table
 from reports.sections.setup import scale_of
@@ -16,7 +20,7 @@ from reports.statistics.reading import NO_EXAMPLES
 from reports.statistics.results import Results
 from reports.statistics.trial_values import trial_values
 from reports.summary import summary_of
-from reports.table import Table
+from reports.table import Grid, Table, printable, with_notes
 from reports.views import final_results, own_results, shared_results
 from steeplechase.analysis.difference import ALPHA
 from steeplechase.configuration.metrics import PrimaryMetric

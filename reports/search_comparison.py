@@ -6,12 +6,10 @@ from functools import partial
 
 from reports.document import Report
 from reports.figures.figure import Picture
-from reports.grid import Column, Grid, shown, words
 from reports.number_format import NOTHING, decimals_for, difference_text, fixed, mean_text
-from reports.sanitise import printable
 from reports.sections import best_by_cost
 from reports.statistics.search_comparison import PRICES, ComparedSearch, SearchComparison
-from reports.table import Row, Table, interval, table
+from reports.table import Column, Grid, Row, Table, interval, printable, shown, table, words
 from steeplechase.analysis.difference import Effect
 from steeplechase.analysis.search_trace import SearchTrace
 from steeplechase.configuration.experiment import Experiment

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 
 from reports.document import Report, Summary
-from reports.grid import Cell, Column, Grid, shown, words
 from reports.metric_clause import metric_clause
 from reports.number_format import NOTHING, difference_text, fixed, mean_text, sentence_of, short
 from reports.sections import sections
@@ -18,6 +17,7 @@ from reports.statistics.arm_costs import costs_of
 from reports.statistics.comparisons import TEST_NAMES, Comparison, Verdict
 from reports.statistics.metrics import TITLES, Metric
 from reports.statistics.results import Results
+from reports.table import Cell, Column, Grid, shown, words
 from steeplechase.analysis.difference import Effect
 from steeplechase.analysis.power import MOST_SEEDS
 from steeplechase.configuration.arm import BASELINE

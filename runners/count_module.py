@@ -16,8 +16,8 @@ from search_space.module_architecture import ModuleArchitecture
 from search_space.module_factories import allow_packages
 from steeplechase.configuration.plugins import load_plugin
 from steeplechase.foundation.child_process import private_output
+from steeplechase.models.activation_checkpointing import saved_bytes
 from steeplechase.models.module_encoder import ModuleEncoder, input_embeddings
-from steeplechase.models.saved_activations import saved_bytes
 
 BATCH = 1
 

@@ -20,10 +20,9 @@ from steeplechase.configuration.stage_label import FINE_TUNE, PRETRAIN, StageLab
 from steeplechase.foundation.canonical import canonical_text, differences
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.amendments import amendments, latest_identity
+from steeplechase.ledger.amendments import amendments, declared_rows, latest_identity
 from steeplechase.ledger.database import LedgerRows
-from steeplechase.ledger.declared_rows import declared_rows
-from steeplechase.ledger.final_plan import FINALISTS, FinalPlan
+from steeplechase.ledger.phase_plans import FINALISTS, FinalPlan
 from steeplechase.ledger.records import Record, Status, TrialStatus
 from steeplechase.ledger.rows import plain
 from steeplechase.ledger.trial_history import histories_of
@@ -41,7 +40,7 @@ class Change:
     """The difference between an experiment and the one that a ledger holds."""
 
     declared: dict[str, JsonValue] | None
-    """What the experiment declares, for `steeplechase.ledger.declared_rows`; None where every row is declared."""
+    """What the experiment declares, for `steeplechase.ledger.amendments`; None where every row is declared."""
     differs: bool = False
     """Whether anything that changes a result differs."""
     redeclared: bool = False

@@ -21,9 +21,9 @@ from runners.work_queue import Failure, StageTask, TaskId
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs
 from steeplechase.foundation.errors import MachineError, UserError
+from steeplechase.ledger.amendments import declared_rows
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.database import Ledger
-from steeplechase.ledger.declared_rows import declared_rows
 from steeplechase.ledger.example_values import ExampleKeeper
 from steeplechase.ledger.records import ArmRow, Record, Status
 from steeplechase.ledger.reused_rows import NOTHING, ReusedRows

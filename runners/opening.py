@@ -29,8 +29,7 @@ from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.database_file import killed_while_created
 from steeplechase.ledger.object_store import refuse_url
 from steeplechase.ledger.paths import ResultPaths, has_export
-from steeplechase.ledger.reading import refuse_former_timings
-from steeplechase.ledger.snapshot import DRAWN_IDENTITY
+from steeplechase.ledger.snapshot import DRAWN_IDENTITY, refuse_former_timings
 
 
 def conflict(places: ResultPaths, change: Change, command: str) -> list[str]:

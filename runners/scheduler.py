@@ -12,9 +12,17 @@ from runners.dag import SharedStages
 from runners.scheduling.decisions import AUDIT, audited
 from runners.scheduling.rows import rows_of
 from runners.scheduling.state import RunState
-from runners.search.final_phase import final_entries, finalists_fact, winner_fact
-from runners.search.next_arms import ArmEntry, arm_row, count_of_proposals, listed_entries, proposed_entries
-from runners.search.scored_trials import extra_seeds
+from runners.search.history import extra_seeds
+from runners.search.next_arms import (
+    ArmEntry,
+    arm_row,
+    count_of_proposals,
+    final_entries,
+    finalists_fact,
+    listed_entries,
+    proposed_entries,
+    winner_fact,
+)
 from runners.search.tuning_phase import choices, own_arms, tuning_arms
 from runners.search.warm_start import WARM_START
 from runners.work_queue import StageTask
@@ -24,10 +32,9 @@ from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.contamination import refuse_contamination
 from steeplechase.ledger.database import LedgerRows
-from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan
+from steeplechase.ledger.phase_plans import CHOICES, FINALISTS, TUNING, WINNER, FinalPlan
 from steeplechase.ledger.records import ArmRow, Decision, TrialRow
 from steeplechase.ledger.task_references import PROBE_REFERENCE, ProbeReference, references_of
-from steeplechase.ledger.tuning_plan import CHOICES, TUNING
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from runners.frozen_scoring import frozen_scores
-from runners.named_predictions import named_pairs
+from runners.named_predictions import frozen_scores, named_pairs
 from runners.stages.fine_tune import FineTuneStage
 from runners.stages.stage import Stage, TaskStage
 from steeplechase.configuration.fine_tuning import FineTuning
@@ -20,24 +19,23 @@ from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.configuration.plugins import sources_of
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import MISREAD, CorruptionError, shown
-from steeplechase.foundation.plugin_layout import written_name
+from steeplechase.foundation.option_modules import written_name
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.paths import other_parts, predictions_file, scores_name
 from steeplechase.ledger.records import Status
-from steeplechase.ledger.result_files import other_parts, predictions_file, scores_name
 from steeplechase.ledger.rows import read_result
 from steeplechase.ledger.stage_results import StageResult
 from steeplechase.tasks.labelled.dev_halves import selection_half
 from steeplechase.tasks.labelled.encoding import EncodedExamples, load_examples
+from steeplechase.tasks.labelled.forms import EncodedTextPairs, EncodedWords, load_text_pairs, load_words
 from steeplechase.tasks.labelled.scoring import references_of, score, score_tags
 from steeplechase.tasks.labelled.task import DownstreamTask, Version
-from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs, load_text_pairs
 from steeplechase.tasks.labelled.without_value import without_value
-from steeplechase.tasks.labelled.words import EncodedWords, load_words
 from steeplechase.tasks.own_metrics import module_of, own_scores
 from steeplechase.tasks.squad.official_metrics import squad_scores
-from steeplechase.tasks.squad.subsets import selection_half_of_questions
-from steeplechase.tasks.squad.windows_on_disk import load_questions
+from steeplechase.tasks.squad.prepare import selection_half_of_questions
+from steeplechase.tasks.squad.windows import load_questions
 from steeplechase.tasks.text_metrics import TextScore, text_scores
 
 NO_METRICS: Mapping[str, Mapping[str, str]] = {}

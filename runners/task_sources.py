@@ -10,13 +10,16 @@ from steeplechase.configuration.fine_tuning_runs import settings_of
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.dataset_folder import PublishedData
 from steeplechase.tasks.labelled.task import DownstreamTask
-from steeplechase.tasks.lexicon.synonyms import Synonyms
+from steeplechase.tasks.lexicon.supersenses import Synonyms
 from steeplechase.tasks.own_tasks import ResolvedTask, task_named
-from steeplechase.tasks.own_tasks.derived import FeatureTask, ResolvedFeatures, ResolvedVariant, VariantTask
-from steeplechase.tasks.own_tasks.rarified import (
+from steeplechase.tasks.own_tasks.derived import (
+    FeatureTask,
     RareSynonyms,
     RareWordsTask,
+    ResolvedFeatures,
     ResolvedRarified,
+    ResolvedVariant,
+    VariantTask,
     WordEmbeddings,
 )
 from steeplechase.tasks.own_tasks.resolution import ResolvedTable, resolve

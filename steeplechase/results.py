@@ -156,7 +156,7 @@ def load(folder: str | PathLike[str], store: str = "") -> Results:
     """
     from reports.report import build
     from steeplechase.ledger.example_tables import kept_example_tables
-    from steeplechase.ledger.reading import snapshot_at
+    from steeplechase.ledger.snapshot import snapshot_at
 
     place = path_of(folder, "folder")
     snapshot = snapshot_at(place)

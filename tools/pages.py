@@ -12,23 +12,83 @@ A template calls the methods of `Published` (`tools/page_values.py`) as function
     {{ cell("components-laptop", "shapley", "share", factor="groups", metric="held_out_loss") | percent }}       12%
 
 A mistake in a template is one line with the template, the line and the closest known name; no page is written then.
+
+The table of `docs/gpu.md`: estimated GPU hours of experiments on cards, as `plan` tells them where no card is.
+
+The commands as `--help` shows them, for `docs/commands.md`.
 """
 
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateSyntaxError
 
 from reports.number_format import fixed, percent, signed
+from runners.cost_estimate.gpu_hours import USUAL, memory_by_arm, trial_work
+from search_space.cards import CARDS
 from steeplechase.commands.experiments import listed
+from steeplechase.commands.main import COMMANDS, DISTRIBUTION, imported
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.yaml.experiment_files import experiment_files
 from steeplechase.foundation.errors import ConfigurationError, UserError
-from tools.command_lines import command_groups
 from tools.faults.rows import fault_table, peer_table, standing_lines
-from tools.gpu_table import gpu_hour_rows
 from tools.page_values import Published
+
+
+class CommandLine(NamedTuple):
+    """A command, or a command of a command."""
+
+    usage: str
+    summary: str
+    parameters: list[tuple[str, str]]
+    """Arguments and options as they are written, each with its help."""
+
+
+def command_groups() -> Iterator[tuple[str, list[CommandLine]]]:
+    """Yield every group of the help with its commands."""
+    for group, names in groupby(COMMANDS, key=lambda name: COMMANDS[name].group):
+        yield group, [line for name in names for line in _lines(imported(name), f"{DISTRIBUTION} {name}")]
+
+
+def _lines(command: Any, usage: str) -> Iterator[CommandLine]:
+    inner = getattr(command, "commands", {})
+    if not inner or command.invoke_without_command:
+        context = command.make_context(usage, [], resilient_parsing=True)
+        records = [record for each in command.params if (record := each.get_help_record(context))]
+        arguments = [written.split()[0] for written, _ in records if not written.startswith("-")]
+        yield CommandLine(" ".join([usage, *arguments]), command.help or "", records)
+    for name, each in inner.items():
+        yield from _lines(each, f"{usage} {name}")
+
+
+TOGETHER = 8
+"""Cards whose hours are told too."""
+
+
+def gpu_hour_rows(*experiments: str) -> Iterator[str]:
+    """Yield a table row for each `name@scale`: memory, hours on one card, and on several of the same kind."""
+    cards = [next(card for card in CARDS if card.name == name) for name in USUAL]
+    titles = " | ".join(f"{name}, hours" for name in USUAL)
+    yield f"| experiment | scale | GPU memory | {titles} | {TOGETHER} x H100 |"
+    yield "|---|---|--:|--:|--:|--:|--:|"
+    for each in experiments:
+        name, _, scale = each.partition("@")
+        experiment = load_experiment(experiment_files()[name], scale)
+        works = [trial_work(experiment, arm.candidate) for arm in experiment.arms]
+        trials, seeds = [[work.hours(card).total for work in works] for card in cards], experiment.pretraining.seeds
+        totals = dict(zip(USUAL, (len(first_seeds(seeds)) * sum(hours) for hours in trials), strict=True))
+        together = max(totals["H100"] / TOGETHER, *trials[USUAL.index("H100")])
+        memory = max(memory_by_arm(experiment).values()) / 2**30
+        told = " | ".join(
+            f"{hours:,.2g}" if hours < 10 else f"{hours:,.0f}" for hours in (*totals.values(), together)
+        )
+        yield f"| `{name}` | `{scale}` | {memory:,.1f} GiB | {told} |"
+
 
 TEMPLATES = "docs/templates"
 SUFFIX = ".jinja"

@@ -34,8 +34,7 @@ from steeplechase.commands.explore import explore
 from steeplechase.commands.terminal.live_view import LiveView
 from steeplechase.foundation.errors import MachineError, UserError
 from steeplechase.ledger.example_tables import kept_example_tables
-from steeplechase.ledger.reading import snapshot_at
-from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.snapshot import Snapshot, snapshot_at
 
 SCREENS = Path(__file__).resolve().parents[1] / "docs" / "screens"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -11,7 +11,7 @@ from benchmarks.cases import (
     pretraining,
     span_dynamic,
 )
-from benchmarks.row import FULL_SIZE, Row, Size
+from benchmarks.measuring import FULL_SIZE, Row, Size
 
 FAMILIES = (
     span_dynamic,

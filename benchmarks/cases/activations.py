@@ -9,9 +9,7 @@ from collections.abc import Iterator
 import torch
 
 from benchmarks.cases.encoder import PEER, agree, architecture, forwards, pair
-from benchmarks.memory import allocations
-from benchmarks.precision import named, need
-from benchmarks.row import FULL_SIZE, Figure, Row, Size, exact_figure
+from benchmarks.measuring import FULL_SIZE, Figure, Row, Size, allocations, exact_figure, named, need
 from steeplechase.models.activation_checkpointing import ActivationCheckpointing
 
 DEPTHS = (2, 4)

@@ -5,10 +5,23 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from benchmarks.measuring import Pace, check, compare
-from benchmarks.precision import TOLERANCES, named, need, ours_in, theirs_in
+from benchmarks.measuring import (
+    FORWARD_AND_BACKWARD,
+    FULL_SIZE,
+    TOLERANCES,
+    Figure,
+    Pace,
+    Row,
+    Size,
+    check,
+    compare,
+    named,
+    need,
+    ours_in,
+    speed_figure,
+    theirs_in,
+)
 from benchmarks.references import conv_bert
-from benchmarks.row import FORWARD_AND_BACKWARD, FULL_SIZE, Figure, Row, Size, speed_figure
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
 from steeplechase.models.activation_checkpointing import ActivationCheckpointing

@@ -14,16 +14,14 @@ from numpy.typing import NDArray
 
 from benchmarks.cases.encoder import architecture
 from benchmarks.cases.glue_lengths import read_lengths
-from benchmarks.measuring import Pace, check, compare
-from benchmarks.precision import TOLERANCES
-from benchmarks.row import FULL_SIZE, Figure, Row, Size, speed_figure
+from benchmarks.measuring import FULL_SIZE, TOLERANCES, Figure, Pace, Row, Size, check, compare, speed_figure
 from runners.computing import fine_tune
 from runners.computing.batches import epoch_batches
 from runners.stages.context import ProgressFile, StageContext
 from runners.stages.fine_tune import FineTuneStage
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers.adamw import adamw
-from steeplechase.ledger.result_files import CHECKPOINT
+from steeplechase.ledger.paths import CHECKPOINT
 from steeplechase.models.downstream_model import FineTuned, build_fine_tuned
 from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.downstream import find_task

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 import torch
 
 from benchmarks.cases.encoder import scatter
-from benchmarks.measuring import Pace
+from benchmarks.measuring import FULL_SIZE, Figure, Pace, Row, Size
 from benchmarks.references.masked_language_model import MaskedLanguageModel as Peer
 from benchmarks.references.masked_language_model import SpanBert
-from benchmarks.row import FULL_SIZE, Figure, Row, Size
 from benchmarks.training_step import Match, agree, measure_step, training_data
 from search_space.architecture import Architecture
 from search_space.objective import MaskedLanguageModel, SpanBoundary

@@ -5,13 +5,23 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from benchmarks.measuring import Pace, check, compare
-from benchmarks.memory import allocations
-from benchmarks.precision import TOLERANCES
+from benchmarks.measuring import (
+    FORWARD_AND_BACKWARD,
+    FULL_SIZE,
+    TOLERANCES,
+    Figure,
+    Pace,
+    Row,
+    Size,
+    allocations,
+    check,
+    compare,
+    exact_figure,
+    speed_figure,
+)
 from benchmarks.references.conv_bert import span_dynamic_operator
-from benchmarks.row import FORWARD_AND_BACKWARD, FULL_SIZE, Figure, Row, Size, exact_figure, speed_figure
+from steeplechase.models.activation_checkpointing import saved_bytes
 from steeplechase.models.kernels.window import dynamic_window_sum
-from steeplechase.models.saved_activations import saved_bytes
 
 HEADS, HEAD_WIDTH, KERNEL_SIZE = 2, 64, 9
 PEER = "transformers' unfold operator"

@@ -2,10 +2,13 @@
 
 Parallel coordinates: Inselberg 1985, "The plane with parallel coordinates". Every axis has a position from 0 to 1 per
 arm; fields with few values have evenly spaced positions, so that kernel sizes of 3 and 9 do not overlap beside 63.
+
+The only import of plotly, an optional extra: its JavaScript library as text (https://plotly.com/javascript/).
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 
@@ -13,20 +16,34 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from reports.document import Report
-from reports.explorer.plotly_library import plotly_script
 from reports.figures.style import variables
 from reports.number_format import NOTHING, fixed, mean_text, short
-from reports.sanitise import printable
 from reports.sections.curves import Line, curves_of
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.levels import fields_by_path
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import number
+from reports.table import number, printable
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from steeplechase.foundation.canonical import json_in_html
+from steeplechase.foundation.errors import MachineError, install_extra
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import ArmRow, TrialStatus
+
+
+def is_installed() -> bool:
+    """Whether the extra is there."""
+    return find_spec("plotly") is not None
+
+
+def plotly_script() -> str:
+    """Return the library. Raises MachineError without the extra."""
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as missing:
+        raise MachineError(f"steeplechase explore needs plotly; {install_extra('explore')}") from missing
+    return str(get_plotlyjs())
+
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"

@@ -8,8 +8,7 @@ import csv
 import io
 
 from reports.document import Report
-from reports.sanitise import printable
-from reports.table import Table
+from reports.table import Table, printable
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.csv_cells import escaped
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from reports.document import Report
 from reports.figures.style import following_the_page, variables
-from reports.grid import Grid
+from reports.table import Grid
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

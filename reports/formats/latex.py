@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from reports.document import Report
-from reports.grid import Grid, aligned, packed
-from reports.sanitise import printable
+from reports.table import Grid, aligned, packed, printable
 
 PAGE_CHARACTERS = 100
 SPECIAL = {

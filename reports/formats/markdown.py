@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.cells import cell_len
 
 from reports.document import Report
-from reports.grid import Grid, aligned
-from reports.sanitise import printable
+from reports.table import Grid, aligned, printable
 
 ESCAPED = re.compile(r"([\\`*_\[\]<>|~#$!&])")
 SHOWN_FIGURE = re.compile(r"## [^\n]*\n\n!\[[^\n]*\n\n")

@@ -14,7 +14,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from reports.document import Report
-from reports.grid import Cell, Grid, packed
+from reports.table import Cell, Grid, packed
 
 NARROWEST, WIDEST = 40, 200
 ASCII = str.maketrans(

@@ -13,13 +13,11 @@ from typing import Any
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, new_figure
 from reports.figures.style import QUIET
-from reports.grid import Cell, Column, Grid, shown, words
 from reports.number_format import decimals_for, difference_text, fixed, mean_text, two_seeds
-from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, interval, table
+from reports.table import Cell, Column, Grid, Row, Table, interval, printable, shown, table, words
 from steeplechase.analysis.difference import Effect, SeedValues
 from steeplechase.analysis.effects import effect
 from steeplechase.configuration.arm import BASELINE

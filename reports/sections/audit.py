@@ -11,21 +11,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from reports.columns import decimal, number_text
-from reports.grid import Column, words
 from reports.number_format import NOTHING, UNKNOWN, fixed
-from reports.section import Section, one_table
+from reports.section import Section, decimal, number_text, one_table
 from reports.statistics.objectives import Objectives
 from reports.statistics.results import Results
 from reports.statistics.trial_status import Stop, stop_of
-from reports.table import Row, Table, number
+from reports.table import Column, Row, Table, number, words
 from steeplechase.analysis.proportions import wilson
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import SCORE
 from steeplechase.configuration.stage_label import FINE_TUNE, StageLabel, pretraining_marks
 from steeplechase.ledger.records import Record, TrialStatus, final_loss_of
-from steeplechase.ledger.selected_settings import score_of
-from steeplechase.ledger.trial_history import TrialHistory
+from steeplechase.ledger.trial_history import TrialHistory, score_of
 
 DRAWS, LEAST_FOR_INTERVAL = 1000, 4
 ALL = "all"

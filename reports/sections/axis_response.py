@@ -14,12 +14,11 @@ from pydantic import ValidationError
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure
 from reports.figures.named_lines import LOGARITHMIC, LinePanel, NamedLine, Point, figure_of
-from reports.sanitise import printable
 from reports.section import Section
 from reports.statistics.levels import fields_by_path
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, interval
+from reports.table import Row, Table, interval, printable
 from search_space.candidate import Candidate
 from steeplechase.analysis.difference import Difference
 from steeplechase.foundation.canonical import canonical, canonical_text

@@ -8,11 +8,10 @@ from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, series_style
 from reports.figures.named_lines import named_panels
 from reports.figures.style import COLOURS, QUIET
-from reports.sanitise import printable
 from reports.section import Section
 from reports.statistics.results import Results
 from reports.statistics.search_comparison import BestByCost, ComparedSearch, SearchComparison
-from reports.table import Row, Table
+from reports.table import Row, Table, printable
 from steeplechase.ledger.search_trace import recorded_trace
 
 FIRST_STYLE = 1  # the first of all is the baseline's elsewhere

@@ -4,15 +4,13 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from statistics import fmean, stdev
 
-from reports.columns import delta, number_text, spread, tokens
-from reports.grid import Column, shown, words
 from reports.number_format import NOTHING, distinct, short
-from reports.section import Content, Section
+from reports.section import Content, Section, delta, number_text, spread, tokens
 from reports.statistics.held_out_losses import Losses, Reach, losses_of, reach_of, to_baseline
 from reports.statistics.objectives import LOSS_DECIMALS, Objectives, may_rank, title_of
 from reports.statistics.results import Results
 from reports.statistics.trial_status import status_of
-from reports.table import Row, Table, interval, number
+from reports.table import Column, Row, Table, interval, number, shown, words
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE, changes_text
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE

@@ -3,22 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from reports.columns import DELTA, difference_in, interval_cell, number_text, p_value
-from reports.grid import Cell, Column, shown, words
 from reports.number_format import NOTHING, UNKNOWN, counted
-from reports.section import Content, Section
+from reports.section import DELTA, Content, Section, difference_in, interval_cell, number_text, p_value
 from reports.sections.post_hoc_additions import added_text
-from reports.statistics.claims import (
-    EXPERIMENT,
-    PAPER,
-    ClaimOutcome,
-    JudgedClaim,
-    TestedClaim,
-    judged_claims,
-)
+from reports.statistics.claims import EXPERIMENT, PAPER, ClaimOutcome, JudgedClaim, TestedClaim, judged_claims
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, compared
+from reports.table import Cell, Column, Row, Table, compared, shown, words
 from search_space.released.differences import option_departures
 from steeplechase.configuration.claims import Sign
 from steeplechase.configuration.metrics import COSTS

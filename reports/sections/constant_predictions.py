@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from reports.section import Section
 from reports.statistics.results import Results
 from steeplechase.ledger.records import with_results
-from steeplechase.ledger.selected_settings import chosen_records
 from steeplechase.ledger.stage_results import FineTuneResult
+from steeplechase.ledger.trial_history import chosen_records
 
 TERM = "Collapsed fine-tunings"
 

@@ -10,11 +10,10 @@ from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, add_lines, new_figure, opacity, spread, text_inches
 from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
 from reports.number_format import short
-from reports.sanitise import printable
 from reports.section import Section
 from reports.statistics.held_out_losses import furthest_curves
 from reports.statistics.results import Results
-from reports.table import Row, Table
+from reports.table import Row, Table, printable
 from steeplechase.ledger.trial_history import TrialHistory
 
 LEFT_INCHES, PLOT_INCHES, NAMES_INCHES, HEIGHT_INCHES = 0.63, 4.96, 1.81, 4.0

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 
-from reports.grid import shown, words
 from reports.number_format import short
 from reports.section import Content, Section
 from reports.sections.paper_comparison import paper_rows
 from reports.statistics.results import Results
-from reports.table import Row, Table
+from reports.table import Row, Table, shown, words
 from search_space.architecture import Architecture
 from search_space.architecture_kind import ENCODER
 from search_space.candidate import Candidate

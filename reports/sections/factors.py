@@ -2,22 +2,20 @@
 
 A factor is a field that the design varies, its values are the levels, and the baseline's value is the first level. In
 a full factorial an effect is the mean over all settings of the other factors. By Welch's t the variances of all arms
-enter, and Satterthwaite's degrees of freedom add up (`analysis/welch.py`).
+enter, and Satterthwaite's degrees of freedom add up (`analysis/effects.py`).
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from reports.columns import METRIC, delta, p_value
-from reports.grid import Column, Grid, shown, words
 from reports.number_format import NOTHING, counted, interval_text_with_n
-from reports.section import Content, Section
+from reports.section import METRIC, Content, Section, delta, p_value
 from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.contrasts import Weights
 from reports.statistics.crossed import CrossedArms, crossed_arms, missing_runs_note
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, compared
+from reports.table import Column, Grid, Row, Table, compared, shown, words
 from steeplechase.analysis.contrasts import ROUNDING, Contrast, first_names
 from steeplechase.analysis.difference import ALPHA, Difference, MeanTest
 from steeplechase.analysis.paired import holm

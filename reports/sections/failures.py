@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from reports.sanitise import printable
 from reports.section import Section
 from reports.statistics.results import Results
+from reports.table import printable
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.ledger.records import NOT_ENDED, TrialStatus, with_results
 from steeplechase.ledger.snapshot import Snapshot

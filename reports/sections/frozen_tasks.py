@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from reports.columns import grouped, shared, spread, where
-from reports.grid import Column, Grid, shown
-from reports.section import Content, Section, with_rows
+from reports.section import Content, Section, grouped, shared, spread, where, with_rows
 from reports.statistics.results import Results
-from reports.table import Row, Table, spread_columns
+from reports.table import Column, Grid, Row, Table, shown, spread_columns
 from steeplechase.ledger.records import Record
 from steeplechase.ledger.stage_results import LinearProbeResult, MinimalPairsResult, finite
 

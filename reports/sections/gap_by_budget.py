@@ -4,17 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from reports.columns import DELTA, interval_cell
 from reports.figures.figure import ReportFigure
 from reports.figures.named_lines import LOGARITHMIC, LinePanel, NamedLine, Point, figure_of
 from reports.figures.style import COLOURS
-from reports.grid import Cell, Column, shown, words
 from reports.number_format import NOTHING, short
-from reports.sanitise import printable
-from reports.section import Content, Section
+from reports.section import DELTA, Content, Section, interval_cell
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Table, compared
+from reports.table import Cell, Column, Table, compared, printable, shown, words
 from search_space.candidate import Candidate
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE

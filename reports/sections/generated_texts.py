@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from math import exp
 from statistics import fmean, stdev
 
-from reports.columns import grouped, shared, spread_text
-from reports.grid import Column, shown, words
 from reports.number_format import UNKNOWN, fixed
-from reports.section import Content, Section, with_rows
+from reports.section import Content, Section, grouped, shared, spread_text, with_rows
 from reports.statistics.results import Results
-from reports.table import Row, Table, number
+from reports.table import Column, Row, Table, number, shown, words
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.stage_results import FineTuneResult, finite
 

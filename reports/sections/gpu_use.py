@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from reports.columns import known
-from reports.grid import Column, words
 from reports.number_format import percent
-from reports.section import Section, one_table
+from reports.section import Section, known, one_table
 from reports.statistics.results import Results
-from reports.table import Row, number
+from reports.table import Column, Row, number, words
 from search_space.cards import utilisation
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.ledger.records import with_results

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from reports.columns import decimal, tokens
-from reports.grid import Column
-from reports.section import Section, one_table
+from reports.section import Section, decimal, one_table, tokens
 from reports.statistics.results import Results
-from reports.table import Row
+from reports.table import Column, Row
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.stage_label import pretraining_marks
 from steeplechase.ledger.records import TrialStatus

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 
-from reports.columns import decimal
-from reports.grid import Column, shown, words
-from reports.section import Content, Section
+from reports.section import Content, Section, decimal
 from reports.sections.candidates import candidates_table
 from reports.statistics.metrics import Metric
 from reports.statistics.objectives import Objectives
 from reports.statistics.results import Results
-from reports.table import Row, Table
+from reports.table import Column, Row, Table, shown, words
 from steeplechase.configuration.metrics import SCORE
 
 COLUMNS = (words("axis", "path"), Column("share of variance", read=decimal("importance", 2)), Column("candidates"))

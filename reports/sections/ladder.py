@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from reports.figures.figure import ReportFigure
 from reports.figures.interval_panels import Line, Panel, draw
 from reports.number_format import difference_text, short
-from reports.sanitise import printable
 from reports.section import Section
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, interval
+from reports.table import Row, Table, interval, printable
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.designs import Ladder as LadderDesign

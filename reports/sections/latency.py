@@ -7,9 +7,7 @@ from functools import partial
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure
 from reports.figures.named_lines import LOGARITHMIC, LinePanel, NamedLine, Point, figure_of
-from reports.grid import Cell, Column, Grid, shown, words
 from reports.number_format import UNKNOWN, counted, decimals_for, fixed, milliseconds_text, scientific
-from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.sections.main_table import BEST_MARK
 from reports.statistics.latency import (
@@ -24,7 +22,7 @@ from reports.statistics.latency import (
     statement_verdicts,
 )
 from reports.statistics.results import Results
-from reports.table import Row, Table, table
+from reports.table import Cell, Column, Grid, Row, Table, printable, shown, table, words
 from search_space.cost import MATMUL
 from steeplechase.analysis.bootstrap import RESAMPLES, Estimate
 

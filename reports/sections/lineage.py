@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from reports.columns import decimal, tokens
-from reports.grid import Column, words
-from reports.section import Section, one_table
+from reports.section import Section, decimal, one_table, tokens
 from reports.sections.candidates import candidates_table
 from reports.statistics.results import Results
-from reports.table import Row
+from reports.table import Column, Row, words
 from steeplechase.configuration.arm import BASELINE
 
 TITLE = "Lineage of the best candidate: each is a mutant of the one above it"

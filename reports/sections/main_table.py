@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from reports.columns import interval_cell
-from reports.grid import Cell, Column, Grid, shown, words
 from reports.metric_clause import metric_clause
 from reports.number_format import (
     NOTHING,
@@ -22,7 +20,7 @@ from reports.number_format import (
     signed,
     two_seeds,
 )
-from reports.section import Content, Section
+from reports.section import Content, Section, interval_cell
 from reports.sections.searched_settings import settings_legend, tasks_selected_on_dev, title_of
 from reports.sections.tokens_to_loss import arm_cell, loss_text
 from reports.sections.without_value import reasons_of
@@ -32,7 +30,7 @@ from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.statistics.tokens_to_loss import tokens_to_loss_of
 from reports.statistics.trial_status import status_of
-from reports.table import Row, Table, compared, interval
+from reports.table import Cell, Column, Grid, Row, Table, compared, interval, shown, words
 from steeplechase.analysis.difference import Difference, Effect, MeanTest
 from steeplechase.configuration.arm import BASELINE, changes_text, counting_note
 from steeplechase.ledger.records import ArmRow

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from reports.columns import spread
-from reports.grid import Column, words
-from reports.section import Section, one_table
+from reports.section import Section, one_table, spread
 from reports.statistics.results import Results
-from reports.table import Row, spread_columns
+from reports.table import Column, Row, spread_columns, words
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.stage_results import OwnMeasurementResult, finite
 

@@ -5,15 +5,13 @@ The paper's come from `search_space/released/systems/`, by the table and rows th
 
 from collections.abc import Iterator
 
-from reports.columns import spread_text
-from reports.grid import Column, shown, words
 from reports.number_format import NOTHING, fixed, scientific, short
-from reports.section import Content, Section
+from reports.section import Content, Section, spread_text
 from reports.statistics.metrics import Metric, in_place_of_score
 from reports.statistics.results import Results
-from reports.table import Row, Table, number
+from reports.table import Column, Row, Table, number, shown, words
 from search_space.cost import CONVENTIONS
-from search_space.module_counts import ModuleFault
+from search_space.module_factories import ModuleFault
 from search_space.released.papers import PublishedRow, PublishedTable, published
 from steeplechase.analysis.difference import Effect
 from steeplechase.configuration.metrics import DESCRIPTIONS, SCORE

@@ -8,16 +8,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from reports.columns import number_text
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, add_lines, new_figure, opacity
 from reports.figures.style import COLOURS, INK, QUIET
 from reports.number_format import short
-from reports.sanitise import printable
-from reports.section import Section
+from reports.section import Section, number_text
 from reports.sections.candidates import candidates_table
 from reports.statistics.results import Results
-from reports.table import Row, Table, number
+from reports.table import Row, Table, number, printable
 from search_space.candidate import Candidate
 from search_space.overrides import absolute_path
 from steeplechase.configuration.arm import BASELINE

@@ -5,19 +5,16 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Any
 
-from reports.columns import decimal, known
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, new_figure, opacity
 from reports.figures.style import COLOURS, INK, QUIET
-from reports.grid import Column, shown, words
 from reports.number_format import scientific, short
-from reports.sanitise import printable
-from reports.section import Content, Section
+from reports.section import Content, Section, decimal, known
 from reports.statistics.arm_costs import COST_TITLES, COSTS, price_of
 from reports.statistics.metrics import Metric, in_place_of_score
 from reports.statistics.objectives import adjusted_mean, may_rank
 from reports.statistics.results import Results
-from reports.table import Row, Table
+from reports.table import Column, Row, Table, printable, shown, words
 from steeplechase.analysis.pareto_front import front
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 from steeplechase.ledger.records import ArmRow

@@ -6,11 +6,9 @@ A text that is read with several lengths of memory is a row for each: an arm's g
 
 from collections.abc import Iterator
 
-from reports.columns import shared, spread, where
-from reports.grid import Column
-from reports.section import Section, one_table
+from reports.section import Section, one_table, shared, spread, where
 from reports.statistics.results import Results
-from reports.table import Row, number, spread_columns
+from reports.table import Column, Row, number, spread_columns
 from steeplechase.configuration.measurements.perplexity import PERPLEXITY
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.ledger.records import with_results

@@ -6,13 +6,11 @@ over arms; means are then those of the models that learned (`statistics/learning
 
 from collections.abc import Iterator, Mapping
 
-from reports.columns import known, p_value
-from reports.grid import Column, shown, words
 from reports.number_format import counted
-from reports.section import Content, Section
+from reports.section import Content, Section, known, p_value
 from reports.statistics.learning import HELD_OUT_CURVE, Learning, can_differ
 from reports.statistics.results import Results
-from reports.table import Row, Table, number
+from reports.table import Column, Row, Table, number, shown, words
 from steeplechase.analysis.difference import ALPHA
 from steeplechase.analysis.paired import holm
 from steeplechase.analysis.proportions import fisher_p

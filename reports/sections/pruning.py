@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from reports.grid import Column, words
 from reports.number_format import scientific
 from reports.section import Section, one_table
 from reports.statistics.arm_costs import COST_TITLES, pruned_costs, remaining_architectures
 from reports.statistics.results import Results
-from reports.table import Row
+from reports.table import Column, Row, words
 from search_space.pruning import Dimension, sizes_by_layer
 from steeplechase.foundation.schema import JsonValue
 

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from reports.columns import shared, spread, where
-from reports.grid import Column
-from reports.section import Section, one_table
+from reports.section import Section, one_table, shared, spread, where
 from reports.statistics.results import Results
-from reports.table import Row, spread_columns
+from reports.table import Column, Row, spread_columns
 from steeplechase.configuration.measurements.rare_words import RARE_WORDS
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.ledger.records import with_results

@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 from statistics import fmean, stdev
 
-from reports.columns import decimal, spread_text
-from reports.grid import Column, Grid, shown, words
-from reports.section import Content, Section
+from reports.section import Content, Section, decimal, spread_text
 from reports.statistics.results import Results
-from reports.table import Row, Table, number
+from reports.table import Column, Grid, Row, Table, number, shown, words
 from steeplechase.configuration.metrics import PrimaryMetric
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.snapshot import Snapshot

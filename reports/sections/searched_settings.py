@@ -10,8 +10,8 @@ from reports.table import Row, Table
 from steeplechase.configuration.metrics import SCORE, PrimaryMetric
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.ledger.records import with_results
-from steeplechase.ledger.selected_settings import chosen_records
 from steeplechase.ledger.stage_results import FineTuneResult, SearchChoice, finite
+from steeplechase.ledger.trial_history import chosen_records
 
 MARK = " ‡"
 

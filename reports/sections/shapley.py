@@ -11,16 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reports.columns import METRIC, delta, known
-from reports.grid import Column, shown, words
 from reports.number_format import percent
-from reports.section import Content, Section
+from reports.section import METRIC, Content, Section, delta, known
 from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.contrasts import Weights
 from reports.statistics.crossed import LARGEST, arms_by_components, crossed_arms
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, compared
+from reports.table import Column, Row, Table, compared, shown, words
 from steeplechase.analysis.difference import Difference
 from steeplechase.analysis.effects import interval_of
 from steeplechase.analysis.shapley import ShapleyWeights, all_orders, over_orders

@@ -5,14 +5,12 @@ Pairs of the baseline and an arm with one change are left out: the main table ha
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reports.columns import METRIC, delta
-from reports.grid import Grid, shown, words
 from reports.number_format import interval_text_with_n
-from reports.section import Content, Section
+from reports.section import METRIC, Content, Section, delta
 from reports.statistics.isolated_pairs import IsolatedPair, isolated_pairs
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, compared
+from reports.table import Grid, Row, Table, compared, shown, words
 from steeplechase.analysis.difference import Difference
 
 PAIRS_NAMED = 2  # maximum number of single-change effects named in a sentence

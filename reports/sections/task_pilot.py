@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
 
-from reports.columns import number_text
-from reports.grid import Cell, Column, Grid, shown, words
 from reports.number_format import UNKNOWN, fixed
-from reports.section import Content, Section
+from reports.section import Content, Section, number_text
 from reports.statistics.results import Results
-from reports.table import Row, Table
+from reports.table import Cell, Column, Grid, Row, Table, shown, words
 from steeplechase.analysis.difference import CONFIDENCE
 from steeplechase.analysis.distributions import t_quantile
 from steeplechase.ledger.task_references import (

@@ -10,10 +10,8 @@ from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import series_style
 from reports.figures.named_lines import named_panels
 from reports.figures.style import COLOURS, QUIET
-from reports.grid import Cell, Column, shown, words
 from reports.metric_clause import ARMS_NAMED
 from reports.number_format import NOTHING, TWO_SEEDS, UNKNOWN, fixed, p_text, scientific, short
-from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.statistics.results import Results
 from reports.statistics.tokens_to_loss import (
@@ -25,7 +23,7 @@ from reports.statistics.tokens_to_loss import (
     highest_first_loss,
     tokens_to_loss_of,
 )
-from reports.table import Row, Table
+from reports.table import Cell, Column, Row, Table, printable, shown, words
 from steeplechase.analysis.difference import ALPHA
 from steeplechase.configuration.arm import BASELINE
 

@@ -7,16 +7,14 @@ of tests, each corrected for multiplicity separately.
 from collections.abc import Iterator
 from functools import partial
 
-from reports.columns import DELTA, interval_cell
-from reports.grid import Cell, Column, Grid, shown, words
 from reports.number_format import NOTHING, counted
-from reports.section import Content, Section
+from reports.section import DELTA, Content, Section, interval_cell
 from reports.sections.main_table import results_table
 from reports.sections.verdicts import verdict_text
 from reports.statistics.comparisons import Comparison
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, compared
+from reports.table import Cell, Column, Grid, Row, Table, compared, shown, words
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE
 

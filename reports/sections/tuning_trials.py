@@ -3,19 +3,17 @@
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from reports.columns import number_text
-from reports.grid import Cell, Column, Grid, shown, words
 from reports.number_format import NOTHING, counted, short
-from reports.section import Content, Section
+from reports.section import Content, Section, number_text
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, number
+from reports.table import Cell, Column, Grid, Row, Table, number, shown, words
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.phase_plans import Choice
 from steeplechase.ledger.records import NOT_ENDED, TrialStatus
 from steeplechase.ledger.snapshot import Tuning
-from steeplechase.ledger.tuning_plan import Choice
 
 TUNING = "tuning"
 CHOSEN = " chosen"

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 from reports.figures.figure import ReportFigure
 from reports.figures.interval_panels import Line, Panel, draw
-from reports.grid import Column, shown, words
 from reports.number_format import NOTHING, UNKNOWN, difference_text, fixed, p_text, simultaneous_text
-from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.statistics.comparisons import TEST_NAMES, Comparison, Verdict
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, compared, interval
+from reports.table import Column, Row, Table, compared, interval, printable, shown, words
 from steeplechase.analysis.difference import Difference
 from steeplechase.analysis.power import MOST_SEEDS
 from steeplechase.configuration.arm import BASELINE

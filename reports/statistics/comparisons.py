@@ -4,7 +4,7 @@ Helps or hurts follows from the test that the experiment declares, Welch's t by 
 corrects for several tests: an arm's score is tested only where its held-out loss differs (`analysis/graphical.py`)
 in both directions, with simultaneous intervals that exclude 0 if and only if the cell is significant
 (`analysis/simultaneous.py`). All further metrics are another family, under Holm's correction. "No difference larger
-than m" follows from two one-sided tests of the margin (`analysis/equivalence.py`), under Holm's correction
+than m" follows from two one-sided tests of the margin (`analysis/effects.py`), under Holm's correction
 over the arms of a metric.
 """
 
@@ -19,8 +19,7 @@ import numpy as np
 from reports.statistics.cell_test import CellTest
 from reports.statistics.metrics import Metric
 from steeplechase.analysis.difference import ALPHA, MeanTest
-from steeplechase.analysis.effects import stacked
-from steeplechase.analysis.equivalence import equivalence_p
+from steeplechase.analysis.effects import equivalence_p, stacked
 from steeplechase.analysis.estimates import Estimates
 from steeplechase.analysis.graphical import gated, graphical_test, holm
 from steeplechase.analysis.group_sequential import Looks

@@ -14,19 +14,16 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import ConfigurationError, MachineError, damage_refused, did_you_mean
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.example_values import read_example_values
-from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.paths import ResultPaths, example_scores_file, other_parts, predictions_file
 from steeplechase.ledger.records import Record, with_results
-from steeplechase.ledger.result_files import example_scores_file, other_parts, predictions_file
-from steeplechase.ledger.selected_settings import chosen_records
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import ExamplesResult, FineTuneResult
+from steeplechase.ledger.trial_history import chosen_records
 from steeplechase.tasks.labelled.encoding import load_examples
-from steeplechase.tasks.labelled.minimal_pairs import load_groups
+from steeplechase.tasks.labelled.forms import load_groups, load_text_pairs, load_words
 from steeplechase.tasks.labelled.scoring import references_of
 from steeplechase.tasks.labelled.task import DownstreamTask
-from steeplechase.tasks.labelled.text_pairs import load_text_pairs
-from steeplechase.tasks.labelled.words import load_words
-from steeplechase.tasks.squad.windows_on_disk import load_questions
+from steeplechase.tasks.squad.windows import load_questions
 
 COLUMNS = ("arm", "pretraining_seed", "fine_tuning_seed", "part", "example", "label", "prediction")
 """Of every table of predictions; the scores of single examples follow, by metric, where there are any."""

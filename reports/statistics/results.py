@@ -10,11 +10,7 @@ from reports.statistics.cell_test import CellTest
 from reports.statistics.comparisons import Cell, Comparison, compare
 from reports.statistics.contrasts import Contrasts, SampledExamples, Weights, sampled_examples
 from reports.statistics.experiment import margins_of
-from reports.statistics.learning import (
-    Learning,
-    partly,
-    share_of_a_family,
-)
+from reports.statistics.learning import Learning, partly, share_of_a_family
 from reports.statistics.metrics import Metric, in_place_of_score
 from steeplechase.analysis.difference import ALPHA, Difference, Effect, MeanTest
 from steeplechase.analysis.effects import effect

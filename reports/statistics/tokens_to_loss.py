@@ -3,6 +3,8 @@
 Only recorded evaluations count; between two of them tokens are interpolated linearly in their logarithm. Ratios are
 of geometric means over the seeds that left the plateau of the loss (`statistics/learning.py`): the experiment's test
 on logarithms. An arm of which one of these seeds does not reach the loss has no ratio, since its slowest are missing.
+
+Where a curve of losses first reaches a level, between two evaluations: linear in the logarithm of the tokens.
 """
 
 from collections.abc import Mapping
@@ -16,7 +18,6 @@ from reports.statistics.arm_costs import costs_of
 from reports.statistics.held_out_losses import curve_of_trial, ended_trials
 from reports.statistics.learning import stayed_of
 from reports.statistics.results import Results
-from steeplechase.analysis.crossing import Censored, Crossing, crossing
 from steeplechase.analysis.difference import ALPHA, Difference, SeedValues
 from steeplechase.analysis.effects import difference_of, estimate
 from steeplechase.analysis.paired import holm
@@ -24,6 +25,35 @@ from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from steeplechase.ledger.records import ArmRow, TrialStatus
 from steeplechase.ledger.stage_results import finite
+
+
+class Crossing(NamedTuple):
+    """The first time that a loss is at most a level."""
+
+    tokens: float
+    """Interpolated between the evaluations around it."""
+    after: int
+    """Tokens of the last evaluation before, whose loss is above the level."""
+    until: int
+    """Tokens of the first evaluation at or below the level."""
+
+
+class Censored(NamedTuple):
+    """A curve whose crossing lies outside its evaluations."""
+
+    before: int | None
+    """Tokens of the first evaluation if it is at or below the level already; None where no evaluation is."""
+
+
+def crossing(curve: Mapping[int, float], level: float) -> Crossing | Censored:
+    """Return where a curve, loss by tokens, first reaches a level; losses are finite, tokens above 0."""
+    points = sorted(curve.items())
+    place = next((place for place, (_, loss) in enumerate(points) if loss <= level), None)
+    if not place:
+        return Censored(None if place is None else points[0][0])
+    (after, above), (until, below) = points[place - 1], points[place]
+    share = (above - level) / (above - below)
+    return Crossing(exp(log(after) + share * (log(until) - log(after))), after, until)
 
 
 class Ratio(NamedTuple):

@@ -9,16 +9,21 @@ from runners.stages.context import StageContext
 from runners.stages.examples import ExamplesStage
 from steeplechase.foundation.errors import ConflictError, DataError
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.result_files import RARE_WORDS, SOURCE_TOKENIZER
-from steeplechase.tasks.labelled.choices import encode_choices
+from steeplechase.ledger.paths import RARE_WORDS, SOURCE_TOKENIZER
 from steeplechase.tasks.labelled.encoding import EncodedExamples, encode_examples, save_examples
-from steeplechase.tasks.labelled.minimal_pairs import encode_pairs, save_groups
+from steeplechase.tasks.labelled.forms import (
+    encode_choices,
+    encode_pairs,
+    encode_text_pairs,
+    encode_words,
+    save_groups,
+    save_text_pairs,
+    save_words,
+)
 from steeplechase.tasks.labelled.scoring import score
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
-from steeplechase.tasks.labelled.text_pairs import encode_text_pairs, save_text_pairs
-from steeplechase.tasks.labelled.words import encode_words, save_words
-from steeplechase.tasks.own_tasks.rarified import ResolvedRarified
-from steeplechase.tasks.own_tasks.split import repeated_in_train
+from steeplechase.tasks.own_tasks.derived import ResolvedRarified
+from steeplechase.tasks.own_tasks.table import repeated_in_train
 from steeplechase.tasks.rare_words.rarification import TokenizerWithWords, rare_synonyms, rarify, word_counts
 from steeplechase.tasks.references.bag_of_words import bag_of_words_scores, label_classifier, learned_from
 from steeplechase.tasks.references.extractive import Asked, extractive_scores, visible
@@ -31,7 +36,7 @@ from steeplechase.tasks.references.most_frequent import (
 from steeplechase.tasks.references.trigrams import ngram_scores
 from steeplechase.tasks.squad.official_metrics import squad_scores
 from steeplechase.tasks.squad.prepare import DEV, Amounts, prepare
-from steeplechase.tasks.squad.windows_on_disk import load_questions
+from steeplechase.tasks.squad.windows import load_questions
 from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer, train_tokenizer
 from steeplechase.tasks.tokens import read_tokens
 

@@ -20,7 +20,7 @@ from runners.stages.context import Diverged, StageContext
 from runners.stages.fine_tune import FineTuneStage
 from runners.stages.word_embeddings import EMBEDDINGS
 from runners.training.checkpoint import architecture_in, load_weights
-from runners.training.dropout import seed_dropout
+from runners.training.loop import seed_dropout
 from runners.training.optimisers.adamw import adamw, layered_adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from runners.training.readings import Readings
@@ -30,21 +30,20 @@ from steeplechase.foundation.devices import Precision
 from steeplechase.foundation.randomness import stream_seed
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import write_example_values
-from steeplechase.ledger.result_files import CHECKPOINT, example_scores_file, other_parts, predictions_file
+from steeplechase.ledger.paths import CHECKPOINT, example_scores_file, other_parts, predictions_file
 from steeplechase.models.cast_weights import weights_cast
 from steeplechase.models.devices import on_device, open_device
-from steeplechase.models.downstream_model import FineTuned, build_fine_tuned
+from steeplechase.models.downstream_model import FeatureReader, FineTuned, build_feature_model, build_fine_tuned
 from steeplechase.models.heads.classification import NO_TAG, SpanHead
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.language_model_loss import WithLanguageModel
-from steeplechase.models.lstm_features import FeatureReader, build_feature_model
 from steeplechase.models.output_layer import build_output_layer
 from steeplechase.models.precision import autocast_to
 from steeplechase.models.rare_words import add_words
 from steeplechase.tasks.labelled.encoding import EncodedExamples, load_examples
+from steeplechase.tasks.labelled.forms import NO_POSITION, EncodedWords, load_words
 from steeplechase.tasks.labelled.scoring import example_scores, references_of, sentence_scores
 from steeplechase.tasks.labelled.task import DownstreamTask
-from steeplechase.tasks.labelled.words import NO_POSITION, EncodedWords, load_words
 from steeplechase.tasks.own_tasks.derived import ResolvedFeatures
 
 MAX_ANSWER_TOKENS = 30  # as in BERT's run_squad.py

@@ -13,8 +13,7 @@ from runners.computing.batches import epoch_batches
 from runners.stages.context import Diverged, StageContext
 from runners.stages.fine_tune import FineTuneStage
 from runners.training.checkpoint import architecture_in, load_weights, save_weights, write_architecture
-from runners.training.cloze_writer import ClozeModel, ClozeWriter
-from runners.training.dropout import seed_dropout
+from runners.training.loop import seed_dropout
 from runners.training.optimisers.adamw import adamw
 from runners.training.sequence_to_sequence import (
     FirstStage,
@@ -23,26 +22,20 @@ from runners.training.sequence_to_sequence import (
     mean_target_loss,
     train_pairs,
 )
-from runners.training.text_writer import DecoderWriter, TextWriter, source_tensors
+from runners.training.text_writer import ClozeModel, ClozeWriter, DecoderWriter, TextWriter, source_tensors
 from search_space.architecture import Architecture
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from steeplechase.configuration.fine_tuning import SourceEncoder
 from steeplechase.foundation.randomness import stream, stream_seed
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import write_example_values
-from steeplechase.ledger.result_files import (
-    CHECKPOINT,
-    SOURCE_TOKENIZER,
-    example_scores_file,
-    other_parts,
-    predictions_file,
-)
+from steeplechase.ledger.paths import CHECKPOINT, SOURCE_TOKENIZER, example_scores_file, other_parts, predictions_file
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.devices import open_device
 from steeplechase.models.encoder_decoder import EncoderDecoder, add_source_encoder, first_stage_parameters
 from steeplechase.models.generation.search import Hypothesis, SearchSettings, beam_search, greedy_search
 from steeplechase.models.initialisation import initialise
-from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs, load_text_pairs
+from steeplechase.tasks.labelled.forms import EncodedTextPairs, load_text_pairs
 from steeplechase.tasks.text_metrics.exact_match import NAME, matches
 from steeplechase.tasks.tokenizer import SETTINGS_FILE, Tokenizer, load_tokenizer
 

@@ -19,11 +19,11 @@ from runners.stages.linear_probe import LinearProbeStage
 from runners.training.pretrained import read_encoder
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.result_files import layers_file, other_parts, predictions_file
+from steeplechase.ledger.paths import layers_file, other_parts, predictions_file
+from steeplechase.models.downstream_model import hidden_states
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.hidden_states import hidden_states
 from steeplechase.tasks.downstream import find_task
-from steeplechase.tasks.labelled.words import NO_POSITION, EncodedWords, load_words
+from steeplechase.tasks.labelled.forms import NO_POSITION, EncodedWords, load_words
 
 PENALTY = 1.0  # factor of half the squared weights, added to the summed loss; the inverse of scikit-learn's C
 MAX_ITERATIONS = 200

@@ -27,7 +27,7 @@ from steeplechase.foundation.atomic_files import remove_directory, remove_leftov
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import JsonValue, Schema
 from steeplechase.ledger.example_values import described, write_example_values
-from steeplechase.ledger.result_files import CHECKPOINT, HELD_OUT_LOSSES
+from steeplechase.ledger.paths import CHECKPOINT, HELD_OUT_LOSSES
 from steeplechase.models.devices import forget_peak_memory, peak_memory
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.objectives import build_model

@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from runners.stages.context import Diverged, StageContext
 from runners.stages.pretrain import PretrainStage
 from runners.training.checkpoint import load_weights, save_checkpoint, write_architecture
-from runners.training.dropout import seed_dropout
-from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
+from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, seed_dropout, train
 from runners.training.optimisers import build_optimiser
 from search_space.architecture import Architecture
 from search_space.pruning import Group, Pruning, remaining, unit_costs
@@ -27,7 +26,7 @@ from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.randomness import stream, stream_seed
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import described, write_example_values
-from steeplechase.ledger.result_files import HELD_OUT_LOSSES
+from steeplechase.ledger.paths import HELD_OUT_LOSSES
 from steeplechase.models.precision import autocast_to
 from steeplechase.models.pruning import PrunableModel, live_units
 from steeplechase.tasks.evaluation_set import EvaluationSet

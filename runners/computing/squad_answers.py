@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from runners.stages.context import Diverged, StageContext
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import write_example_values
-from steeplechase.ledger.result_files import example_scores_file, predictions_file
+from steeplechase.ledger.paths import example_scores_file, predictions_file
 from steeplechase.tasks.labelled.encoding import EncodedExamples
 from steeplechase.tasks.labelled.task import Version
-from steeplechase.tasks.squad.official_metrics import question_scores
+from steeplechase.tasks.squad.official_metrics import chosen_threshold, question_scores
 from steeplechase.tasks.squad.prepare import DEV, THRESHOLD
 from steeplechase.tasks.squad.questions import Question
 from steeplechase.tasks.squad.spans import with_threshold
-from steeplechase.tasks.squad.thresholds import chosen_threshold
-from steeplechase.tasks.squad.windows_on_disk import Answers, answers_of, load_question_windows
+from steeplechase.tasks.squad.windows import Answers, answers_of, load_question_windows
 
 NULL_ODDS, TEXTS = "null_odds.json", "texts.json"
 

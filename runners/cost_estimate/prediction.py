@@ -12,7 +12,7 @@ from pathlib import Path
 from shutil import disk_usage
 from statistics import median, quantiles
 
-from runners.cost_estimate.flops import stage_flops
+from runners.cost_estimate.gpu_hours import stage_flops
 from runners.cost_estimate.past_runs import Measured
 from runners.stages.attention import AttentionStage
 from runners.stages.fine_tune import FineTuneStage

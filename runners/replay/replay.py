@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runners.replay.curves.recorded import RecordedCurves
-from runners.replay.features import Features, Numbers, features_of
-from runners.replay.search import ROUNDING, RecordedSearch
+from runners.replay.search import ROUNDING, Features, Numbers, RecordedSearch, features_of
 from runners.replay.settings import SettingsOf
 
 RESAMPLES = 2000

@@ -28,7 +28,7 @@ from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.foundation.errors import ConfigurationError, DataError
 from steeplechase.ledger.database import LedgerRows
-from steeplechase.ledger.final_plan import FINALISTS, WINNER
+from steeplechase.ledger.phase_plans import FINALISTS, WINNER
 from steeplechase.ledger.records import ArmRow, Record, Status
 from steeplechase.ledger.search_trace import recorded_trace
 from steeplechase.ledger.stage_results import DivergedPretraining, PretrainResult

@@ -7,10 +7,9 @@ from runners.scheduling.decisions import AUDIT
 from runners.search.warm_start import WARM_START
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import LedgerRows
-from steeplechase.ledger.final_plan import FINALISTS, WINNER
+from steeplechase.ledger.phase_plans import CHOICES, FINALISTS, TUNING, WINNER
 from steeplechase.ledger.records import ArmRow, ArmWithoutCandidate, Decision, Record, TrialRow
 from steeplechase.ledger.task_references import PROBE_REFERENCE
-from steeplechase.ledger.tuning_plan import CHOICES, TUNING
 
 FACTS = (TUNING, CHOICES, WARM_START, PROBE_REFERENCE, AUDIT, FINALISTS, WINNER)
 """The facts of a ledger that the scheduler reads."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from steeplechase.configuration.hurdles.population import HurdleDecision, State, TrialView
 from steeplechase.ledger.records import Record, Status, TrialRow, TrialStatus, final_loss_of, primary_score
-from steeplechase.ledger.selected_settings import trial_status
+from steeplechase.ledger.trial_history import trial_status
 
 UNSUCCESSFUL = (Status.DIVERGED, Status.FAILED)
 

@@ -21,9 +21,9 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.ledger.records import Record, Status
-from steeplechase.ledger.selected_settings import score_of
 from steeplechase.ledger.task_references import TaskReferences
 from steeplechase.ledger.task_standing import standings, tasks_in_score
+from steeplechase.ledger.trial_history import score_of
 
 
 class ScoreFitness:

@@ -10,8 +10,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.stage_label import PRETRAIN, PROBE, StageLabel
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import KnownArm, TrialStatus, final_loss_of, primary_score
-from steeplechase.ledger.selected_settings import score_of
-from steeplechase.ledger.trial_history import TrialHistory
+from steeplechase.ledger.trial_history import TrialHistory, score_of
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,9 @@ from steeplechase.configuration.final_comparison import tuning_view
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.configuration.tuning import AT, Point, change_size, name_of, points_of, value_at
 from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.phase_plans import CHOICES, TUNING, Choice, TuningPlan, choices_of, chosen, mean_over_seeds
 from steeplechase.ledger.records import TrialStatus, final_loss_of
-from steeplechase.ledger.selected_settings import score_of
-from steeplechase.ledger.trial_history import KnownRows, TrialHistory, histories_of
-from steeplechase.ledger.tuning_plan import CHOICES, TUNING, Choice, TuningPlan, choices_of, chosen, mean_over_seeds
+from steeplechase.ledger.trial_history import KnownRows, TrialHistory, histories_of, score_of
 
 OWN = f"{AT}own"
 

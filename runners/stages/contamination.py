@@ -85,7 +85,7 @@ def _evaluated_examples(
     """Return the part and the texts of every example that is evaluated."""
     if task.squad is None:
         return _labelled_examples(stage.examples(documents))
-    from steeplechase.tasks.squad.subsets import taken
+    from steeplechase.tasks.squad.prepare import taken
 
     assert task.files is not None
     assert stage.data is not None

@@ -16,7 +16,7 @@ from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.result_files import other_parts, predictions_file
+from steeplechase.ledger.paths import other_parts, predictions_file
 from steeplechase.tasks.progress import place
 from steeplechase.tasks.tokenizer import load_tokenizer
 

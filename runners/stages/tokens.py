@@ -81,8 +81,13 @@ class TokensStage(StageDeclaration):
         Return the token counts and the unigram entropy of the validation split.
         """
         from steeplechase.tasks.lexicon.supersenses import token_senses, write_token_senses
-        from steeplechase.tasks.sentence_starts import sentence_file, write_sentence_starts
-        from steeplechase.tasks.tokens import read_tokens, unigram_entropy, write_tokens
+        from steeplechase.tasks.tokens import (
+            read_tokens,
+            sentence_file,
+            unigram_entropy,
+            write_sentence_starts,
+            write_tokens,
+        )
 
         corpus, held_out = context.inputs["corpus"], context.inputs.get("held_out")
         tokenizer = (

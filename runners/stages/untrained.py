@@ -11,7 +11,7 @@ from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.initial_checkpoint import InitialCheckpoint
 from steeplechase.foundation.schema import JsonValue, Seed
-from steeplechase.ledger.result_files import CHECKPOINT
+from steeplechase.ledger.paths import CHECKPOINT
 
 NOTHING: Mapping[str, Stage] = {}
 

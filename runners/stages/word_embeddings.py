@@ -15,8 +15,8 @@ from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.stage_label import WORD_EMBEDDINGS, StageLabel
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.result_files import RARE_WORDS
-from steeplechase.tasks.own_tasks.rarified import RareWordsTask
+from steeplechase.ledger.paths import RARE_WORDS
+from steeplechase.tasks.own_tasks.derived import RareWordsTask
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -20,7 +20,6 @@ from steeplechase.configuration.measurements.attention import ATTENTION
 from steeplechase.configuration.stage_label import PRETRAIN, PROBE, TASK_STAGES, fine_tuning_cells, pretraining_marks
 from steeplechase.ledger.metrics import values_of_trial
 from steeplechase.ledger.records import Record, TrialStatus, with_results
-from steeplechase.ledger.selected_settings import chosen_records
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import (
     Curve,
@@ -32,7 +31,7 @@ from steeplechase.ledger.stage_results import (
     finite_points,
 )
 from steeplechase.ledger.task_standing import task_standings, tasks_in_score
-from steeplechase.ledger.trial_history import TrialHistory
+from steeplechase.ledger.trial_history import TrialHistory, chosen_records
 
 HELD_OUT_LOSS, SCORE = "final/held_out_loss", "final/score"
 DELTAS = {HELD_OUT_LOSS: "delta/held_out_loss", SCORE: "delta/score"}

@@ -1,4 +1,7 @@
-"""The pretraining loop, in the order of execution."""
+"""The pretraining loop, in the order of execution.
+
+The seed of dropout, set before every update, so that a resumed training draws the same patterns.
+"""
 
 import math
 import time
@@ -17,7 +20,6 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from runners.training.data_parallel import ALONE, Group
-from runners.training.dropout import seed_dropout
 from runners.training.optimisers.parameter_groups import set_rate
 from runners.training.readings import Readings, prepared_batches
 from search_space.candidate import Candidate
@@ -30,6 +32,17 @@ from steeplechase.models.precision import autocast_to
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel, TrainingBatch
 from steeplechase.tasks.tokenizer import Tokenizer
+
+
+def seed_dropout(seed: int) -> None:
+    """Seed the generators that dropout draws from.
+
+    On a machine without an accelerator that is one; `torch.manual_seed` would record the call stack for the others.
+    """
+    if torch.accelerator.is_available():
+        torch.manual_seed(seed)
+    else:
+        torch.default_generator.manual_seed(seed)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from search_space.candidate import Candidate
 from steeplechase.configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
 from steeplechase.foundation.devices import Device
 from steeplechase.foundation.errors import CorruptionError
-from steeplechase.ledger.result_files import CHECKPOINT
+from steeplechase.ledger.paths import CHECKPOINT
 from steeplechase.models.devices import open_device
 from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.data_folder import resolved

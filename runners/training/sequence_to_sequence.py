@@ -13,7 +13,7 @@ from runners.training.optimisers.parameter_groups import set_rate
 from runners.training.text_writer import TextWriter
 from steeplechase.foundation.devices import Precision
 from steeplechase.models.precision import autocast_to
-from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs
+from steeplechase.tasks.labelled.forms import EncodedTextPairs
 
 GRADIENT_NORM_LIMIT = 1.0
 Order = Callable[[int], Sequence[NDArray[np.int64]]]

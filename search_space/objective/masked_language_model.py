@@ -1,5 +1,9 @@
-"""Masked language modelling: predict the masked tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1."""
+"""Masked language modelling: predict the masked tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1.
 
+A share of predicted tokens that changes at the beginning of training. Ankner et al. 2023, arXiv 2305.15096.
+"""
+
+import math
 from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any, Literal, Self
@@ -8,13 +12,31 @@ from pydantic import Field
 
 from search_space.architecture import Architecture
 from search_space.cost import Component
-from search_space.mask_rate_schedule import MaskRateSchedule
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.output_layer import OutputLayer, Transformed
 from search_space.packing import ContinuedPairs, PackingOption
 from search_space.selection import Selection, SingleToken
 from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import VARIANT_KEY, Count, Share
+from steeplechase.foundation.schema import VARIANT_KEY, Count, Schema, Share
+
+
+class MaskRateSchedule(Schema):
+    """From `initial_rate` to the objective's `mask_rate`, which stays from then on and is that of held-out losses."""
+
+    initial_rate: float = Field(gt=0, lt=1, examples=[0.3])
+    """Share of the tokens that is predicted in the first update. Ankner et al.: 0.3, with a `mask_rate` of 0.15."""
+    tokens: Count = Field(examples=[16_384_000_000])
+    """Training tokens before the share is `mask_rate`. Ankner et al.: all, that is `pretraining.tokens`."""
+    shape: Literal["linear", "cosine"] = "linear"
+    """The way between both: a straight line, or half a cosine (Yang et al. 2022, arXiv 2208.10806)."""
+
+    def rate(self, mask_rate: float, tokens: int) -> float:
+        """Return the share after `tokens` of training."""
+        if tokens >= self.tokens:
+            return mask_rate
+        done = tokens / self.tokens
+        left = 1 - done if self.shape == "linear" else (1 + math.cos(math.pi * done)) / 2
+        return mask_rate + left * (self.initial_rate - mask_rate)
 
 
 class Masking(PretrainingObjective):

@@ -10,15 +10,7 @@ from typing import ClassVar, Literal
 from search_space.architecture import Architecture
 from search_space.layer_program import Item, LayerProgram, SublayerKind, is_of
 from search_space.program_parser import parse_program
-from search_space.structure.option import (
-    Choose,
-    Genome,
-    StackName,
-    StructureOption,
-    chosen_from,
-    noted,
-    program_of,
-)
+from search_space.structure.option import Choose, Genome, StackName, StructureOption, chosen_from, noted, program_of
 from steeplechase.foundation.schema import JsonValue
 
 

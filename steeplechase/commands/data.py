@@ -11,8 +11,7 @@ from steeplechase.commands.output import print_json, tell
 from steeplechase.foundation.errors import ConfigurationError, CorruptionError, DataError, not_one_of
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.data_folder import VARIABLE, data_folder, missing
-from steeplechase.tasks.data_sets.registry import DataSet, data_sets
-from steeplechase.tasks.data_sets.verification import Finding, State, fetch, find, refuse_unfetchable
+from steeplechase.tasks.data_sets.registry import DataSet, Finding, State, data_sets, fetch, find, refuse_unfetchable
 
 UNKNOWN = "unknown"
 BESIDE_FROM = 150  # columns of the terminal from which licence and source are beside the state

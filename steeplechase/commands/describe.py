@@ -13,8 +13,8 @@ from search_space.candidate import Candidate
 from search_space.cost import MATMUL
 from search_space.module_factories import allow_packages
 from search_space.recipe import Recipe
+from search_space.released.differences import Publication, publication_of
 from search_space.released.models import PRESETS
-from search_space.released.publication import Publication, publication_of
 from search_space.summary import Description, PartCost, Subject, receptive_field
 from search_space.summary import describe as described
 from steeplechase.commands.arguments import FlopsName, choose, convention_named, with_flags_of

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.padding import Padding
 
-from reports.sanitise import printable
+from reports.table import printable
 from steeplechase.commands.output import print_json
 from steeplechase.configuration.yaml import read_file
 from steeplechase.configuration.yaml.experiment_files import experiment_files

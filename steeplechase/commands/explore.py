@@ -15,7 +15,7 @@ from steeplechase.commands.arguments import ResultsFolder
 from steeplechase.foundation.atomic_files import disk_refusals, read_regular
 from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.ledger.example_tables import kept_example_tables
-from steeplechase.ledger.reading import snapshot_at
+from steeplechase.ledger.snapshot import snapshot_at
 
 PAGE = "explore.html"
 BEGINNING = 1000

@@ -27,7 +27,7 @@ from steeplechase.configuration.plugins import Plugin, load_plugin
 from steeplechase.configuration.yaml import read_file, scales
 from steeplechase.foundation.child_process import private_output
 from steeplechase.foundation.errors import UserError
-from steeplechase.foundation.plugin_layout import place_of
+from steeplechase.foundation.option_modules import place_of
 from steeplechase.foundation.schema import OpenOption, axis_of, open_axes
 from steeplechase.models.contract import Outcome
 from steeplechase.models.module_contracts import module_outcomes

@@ -14,7 +14,7 @@ from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.stand_ins import CodeNeeded, refuse
 from steeplechase.ledger.amendments import documents_of
 from steeplechase.ledger.database import LEDGER_NAME
-from steeplechase.ledger.reading import open_rows, plugin_copies
+from steeplechase.ledger.snapshot import open_rows, plugin_copies
 
 DIGITS = 12
 

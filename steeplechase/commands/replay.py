@@ -66,7 +66,7 @@ def _decisions(folder: Path) -> dict[str, JsonValue]:
     """Take the decisions again; raises ConflictError for one that does not follow from the results before it."""
     from reports.statistics.experiment import experiment_of
     from runners.replay.recorded_decisions import reproduce
-    from steeplechase.ledger.reading import open_rows, snapshot_at
+    from steeplechase.ledger.snapshot import open_rows, snapshot_at
 
     experiment = experiment_of(snapshot_at(folder).document)
     with open_rows(folder) as rows:

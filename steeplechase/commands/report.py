@@ -23,7 +23,7 @@ from steeplechase.commands.arguments import ResultsFolder
 from steeplechase.commands.output import program, tell
 from steeplechase.foundation.errors import DataError
 from steeplechase.ledger.example_tables import kept_example_tables
-from steeplechase.ledger.reading import snapshot_at
+from steeplechase.ledger.snapshot import snapshot_at
 
 
 def print_document(text: str) -> None:

@@ -1,18 +1,23 @@
-"""`steeplechase run`: pretrain, apply hurdles, fine-tune, compare. The same command resumes a stopped run."""
+"""`steeplechase run`: pretrain, apply hurdles, fine-tune, compare. The same command resumes a stopped run.
+
+Stop signals: a run ends at a safe point, with the exit code for resumable runs.
+"""
 
 import os
+import signal
 import socket
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import FrameType
 
 import typer
 from rich.console import Console
 
 from reports.document import Report
-from reports.explorer.plotly_library import is_installed as explorer_is_installed
+from reports.explorer.exploration import is_installed as explorer_is_installed
 from reports.report import build
 from reports.sections.squad import answer_lines
 from reports.sections.vocabulary import vocabulary_notes
@@ -31,20 +36,87 @@ from steeplechase.commands.arguments import ExperimentFile, choose_any, with_fla
 from steeplechase.commands.output import program, readers_may_go
 from steeplechase.commands.report import all_of, print_report
 from steeplechase.commands.run_lines import deciding_lines, failure_lines, lines_of_a_part, opening_lines
-from steeplechase.commands.stopping import Stopping, stopping
 from steeplechase.commands.terminal.live_view import LiveView
 from steeplechase.commands.terminal.mlflow_sync import Mirroring
 from steeplechase.commands.terminal.screen import LastingConsole
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.warnings import warnings_of
 from steeplechase.foundation.environment import memory_bytes
-from steeplechase.foundation.errors import ConfigurationError, ConflictError, DataError, MachineError, UserError
+from steeplechase.foundation.errors import (
+    ConfigurationError,
+    ConflictError,
+    DataError,
+    MachineError,
+    StoppedError,
+    UserError,
+)
 from steeplechase.foundation.scratch import scratch_folder
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import LEDGER_NAME
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.paths import has_export
 from steeplechase.ledger.snapshot import Snapshot
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)  # batch queues send SIGUSR1 before a kill
+
+
+class Stopping:
+    """Whether a stop signal has arrived."""
+
+    def __init__(self) -> None:
+        self._signalled = self._deferred = False
+        self._before = {number: signal.getsignal(number) for number in SIGNALS}
+
+    def listen(self) -> None:
+        """Install the handlers, except for signals that were ignored, as SIGHUP under nohup."""
+        for number, handler in self._before.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(number, self.on_signal)
+
+    def listen_no_more(self) -> None:
+        """Restore the previous handlers."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal: stop at once, or at the next safe point if there are any; a second one stops at once."""
+        for each, handler in self._before.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(each, signal.SIG_DFL)
+        self._signalled = True
+        if not self._deferred:
+            self._stop()
+
+    def at_next_safe_point(self) -> None:
+        """Stop at the next safe point, as a signal does; without any, go on."""
+        self._signalled = True
+
+    def safe_point(self) -> None:
+        """Stop here if a signal has arrived. From now on a signal takes effect at the next safe point."""
+        self._deferred = True
+        if self._signalled:
+            self._stop()
+
+    def no_more_safe_points(self) -> None:
+        """Stop here if a signal has arrived. From now on a signal stops at once."""
+        self._deferred = False
+        if self._signalled:
+            self._stop()
+
+    def _stop(self) -> None:
+        raise StoppedError("stopped; finished stages are kept, and the same command resumes")
+
+
+@contextmanager
+def stopping() -> Iterator[Stopping]:
+    """Turn the first signal into a resumable stop."""
+    stop = Stopping()
+    stop.listen()
+    try:
+        yield stop
+    finally:
+        stop.listen_no_more()
+
 
 RAY_ADDRESS = "RAY_ADDRESS"
 """Environment variable that Ray reads for the address of a cluster."""

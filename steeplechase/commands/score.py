@@ -1,4 +1,7 @@
-"""`steeplechase score`: the official metrics of a file of predictions."""
+"""`steeplechase score`: the official metrics of a file of predictions.
+
+Scores a file of generated texts, one a line, against the targets of a task whose targets are texts.
+"""
 
 import json
 from collections.abc import Mapping
@@ -10,9 +13,40 @@ import typer
 
 from steeplechase.commands.output import tell
 from steeplechase.foundation.errors import ConfigurationError, not_one_of
-from steeplechase.tasks import text_pair_evaluation
+from steeplechase.tasks.corpora.file_lines import text_lines
+from steeplechase.tasks.dataset_folder import scored_file
 from steeplechase.tasks.downstream import find_task, task_names
-from steeplechase.tasks.labelled.task import Evaluate
+from steeplechase.tasks.labelled.mistakes import Mistakes
+from steeplechase.tasks.labelled.task import DownstreamTask, Evaluate, Evaluation
+
+
+def evaluate(task: DownstreamTask, data: Path, predictions: Path, null_odds: Path | None = None) -> Evaluation:
+    """Return the task's metrics from 0 to 100, with the 95% interval over resampled texts and the signature of each.
+
+    `data` is the data folder or the task's, whose dev part is read, or the file of a part's sources. Raises DataError
+    for another number of texts than the part has, and for every mistake of its files.
+    """
+    from steeplechase.tasks.text_metrics import text_scores  # numpy, which the declaration of a task does without
+
+    assert task.files is not None
+    assert task.files.read is not None
+    sources = scored_file(data, task.files, task.name, null_odds)
+    part = "dev"
+    if data.is_file():
+        part = next((each for each, name in task.files.parts.items() if name == data.name), part)
+    references = [str(example.second) for example in task.files.read(part, sources, sources.name).examples]
+    texts = [line.rstrip("\r\n") for _, line in text_lines(predictions, predictions.name)]
+    if len(texts) != len(references):
+        mistakes = Mistakes(predictions.name)
+        mistakes.add(len(texts) + 1, f"{len(texts)} texts, one a line; {sources.name} has {len(references)}")
+        mistakes.refuse()
+    found = text_scores(task.metrics, texts, references)
+    remarks = [
+        f"{metric}: 95% over resampled texts {score.interval[0]:.2f} to {score.interval[1]:.2f}; {score.signature}"
+        for metric, score in found.items()
+    ]
+    return Evaluation({metric: score.value for metric, score in found.items()}, tuple(remarks))
+
 
 Task = Annotated[str, typer.Argument(metavar="TASK", help="A published task, such as cola or multi30k_de_en.")]
 Data = Annotated[Path, typer.Option(metavar="PATH", help="The data folder, the task's folder, or a labelled file.")]
@@ -42,7 +76,7 @@ def _evaluator_of(name: str) -> Evaluate:
     tasks = {known: find_task(known) for known in task_names()}
     evaluators = {known: task.evaluate for known, task in tasks.items() if task.evaluate is not None}
     texts = (known for known, task in tasks.items() if task.form == "text_pair")
-    evaluators |= {known: partial(text_pair_evaluation.evaluate, tasks[known]) for known in texts}
+    evaluators |= {known: partial(evaluate, tasks[known]) for known in texts}
     if name not in evaluators:
         raise ConfigurationError(not_one_of(name, "a published task", evaluators))
     return evaluators[name]

@@ -23,8 +23,8 @@ from steeplechase.foundation.atomic_files import make_folder, refuse_existing, w
 from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.foundation.errors import ConfigurationError, ConflictError, DataError
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.reading import open_rows, snapshot_at
 from steeplechase.ledger.search_trace import recorded_trace
+from steeplechase.ledger.snapshot import open_rows, snapshot_at
 
 SEEDS = 20
 

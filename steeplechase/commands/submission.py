@@ -18,13 +18,11 @@ from steeplechase.foundation.errors import ConfigurationError, DataError, damage
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.checkpoints import files_of
 from steeplechase.ledger.database import Ledger
-from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.paths import ResultPaths, predictions_file
 from steeplechase.ledger.records import with_results
-from steeplechase.ledger.result_files import predictions_file
-from steeplechase.ledger.selected_settings import first_fine_tunings
 from steeplechase.ledger.snapshot import Snapshot, snapshot
 from steeplechase.ledger.stage_results import ExamplesResult
-from steeplechase.ledger.trial_history import TrialHistory
+from steeplechase.ledger.trial_history import TrialHistory, first_fine_tunings
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.glue.scores import FILES, table_of
 from steeplechase.tasks.labelled.encoding import load_examples

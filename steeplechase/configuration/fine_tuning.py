@@ -17,8 +17,7 @@ from steeplechase.tasks.downstream import find_task, task_names
 from steeplechase.tasks.labelled.task import DownstreamTask
 from steeplechase.tasks.own_metrics import FunctionReference, module_of
 from steeplechase.tasks.own_tasks import OwnTask
-from steeplechase.tasks.own_tasks.derived import DerivedTask
-from steeplechase.tasks.own_tasks.rarified import RareWordsTask, RarifiedTask
+from steeplechase.tasks.own_tasks.derived import DerivedTask, RareWordsTask, RarifiedTask
 from steeplechase.tasks.own_tasks.table import TableTask
 from steeplechase.tasks.tokenizer import TokenizerDeclaration
 

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Set
 from math import isnan
 
 from steeplechase.analysis.difference import ALPHA, MeanTest
-from steeplechase.analysis.effects import estimate
-from steeplechase.analysis.equivalence import equivalence_p
+from steeplechase.analysis.effects import equivalence_p, estimate
 from steeplechase.analysis.paired import holm
 from steeplechase.analysis.proportions import unseen_at_most
 from steeplechase.configuration.seeds import SequentialSeeds

@@ -13,7 +13,7 @@ from typing import Literal, get_args, get_origin
 
 from search_space.sublayer import lettered_sublayer, sublayers_by_letter
 from steeplechase.foundation.atomic_files import read_regular
-from steeplechase.foundation.plugin_layout import place_of
+from steeplechase.foundation.option_modules import place_of
 from steeplechase.foundation.schema import VARIANT_KEY, OpenOption, axis_of, kind_of, options_defined, options_of
 from steeplechase.tasks.downstream import PUBLISHED
 

@@ -14,7 +14,7 @@ from steeplechase.configuration.plugins import Plugin, PluginError, load_plugin,
 from steeplechase.foundation.atomic_files import disk_refusals, move_durably
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.names import Sha256
-from steeplechase.foundation.plugin_layout import place_of
+from steeplechase.foundation.option_modules import place_of
 from steeplechase.foundation.schema import JsonValue, Schema
 
 BASE = "folder of the file"

@@ -16,7 +16,7 @@ from steeplechase.configuration.plugin_declarations import DOWNSTREAM
 from steeplechase.configuration.plugins import loaded_plugins
 from steeplechase.foundation.canonical import canonical, defaults_of
 from steeplechase.foundation.errors import CorruptionError
-from steeplechase.foundation.plugin_layout import written_name
+from steeplechase.foundation.option_modules import written_name
 from steeplechase.foundation.schema import JsonValue, OpenOption, Schema, open_axes, options_changed, options_of
 from steeplechase.foundation.stand_ins import add, forget_stand_ins
 from steeplechase.tasks.downstream import find_task

@@ -13,9 +13,9 @@ from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import Record
-from steeplechase.ledger.selected_settings import first_fine_tunings
 from steeplechase.ledger.snapshot import Snapshot, snapshot
 from steeplechase.ledger.stage_results import FineTuneResult, PretrainResult, TokensResult
+from steeplechase.ledger.trial_history import first_fine_tunings
 
 TOKENS = "tokens"
 

@@ -27,14 +27,12 @@ from steeplechase.ledger.amendments import FACT, OF_A_VERSION, amendments, numbe
 from steeplechase.ledger.csv_cells import escaped, unescaped
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.facts import checked_fact
-from steeplechase.ledger.final_plan import FINALISTS, WINNER
 from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
+from steeplechase.ledger.phase_plans import CHOICES, FINALISTS, TUNING, WINNER
 from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
-from steeplechase.ledger.reused_sources import source_facts
 from steeplechase.ledger.rows import IN_JSON, R, Row, columns, parsed, plain
-from steeplechase.ledger.sessions import session_facts
+from steeplechase.ledger.sessions import session_facts, source_facts
 from steeplechase.ledger.task_references import PROBE_REFERENCE, REFERENCES
-from steeplechase.ledger.tuning_plan import CHOICES, TUNING
 
 ATTACHMENTS = "examples"
 FORMAT_VERSION = 1

@@ -21,13 +21,12 @@ from steeplechase.ledger.csv_export import ExportedLedger, attachment_names, csv
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.example_values import KeptExamples, Mask, array_bytes, read_example_values
 from steeplechase.ledger.metrics import final_record
-from steeplechase.ledger.reading import open_rows
+from steeplechase.ledger.paths import HELD_OUT_LOSSES, example_scores_file
 from steeplechase.ledger.records import Record, with_results
-from steeplechase.ledger.result_files import HELD_OUT_LOSSES, example_scores_file
 from steeplechase.ledger.reused_rows import ReusedRows, reused_rows
-from steeplechase.ledger.selected_settings import chosen_records
-from steeplechase.ledger.snapshot import snapshot
+from steeplechase.ledger.snapshot import open_rows, snapshot
 from steeplechase.ledger.stage_results import ExamplesResult, ExampleValues, FineTuneResult, PretrainResult
+from steeplechase.ledger.trial_history import chosen_records
 
 INDEX = "replicates.csv"
 LARGEST_FLOAT16 = 65504.0

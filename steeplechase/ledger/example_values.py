@@ -25,14 +25,13 @@ from steeplechase.foundation.errors import CorruptionError, MachineError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import Ledger, LedgerRows
-from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.paths import HELD_OUT_LOSSES, ResultPaths, example_scores_file
 from steeplechase.ledger.records import Record, with_results
-from steeplechase.ledger.result_files import HELD_OUT_LOSSES, example_scores_file
 from steeplechase.ledger.stage_results import ExamplesResult, ExampleValues, FineTuneResult, PretrainResult, SquadPart
 from steeplechase.tasks.labelled.dev_halves import selection_half
 from steeplechase.tasks.labelled.encoding import load_examples
-from steeplechase.tasks.squad.subsets import selection_half_of_questions
-from steeplechase.tasks.squad.windows_on_disk import load_questions
+from steeplechase.tasks.squad.prepare import selection_half_of_questions
+from steeplechase.tasks.squad.windows import load_questions
 
 Values = Float[np.ndarray, "metrics examples"]
 

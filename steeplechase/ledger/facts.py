@@ -10,10 +10,9 @@ from pydantic import AfterValidator, Field, FiniteFloat, TypeAdapter, Validation
 from steeplechase.foundation.canonical import parsed_json
 from steeplechase.foundation.names import Sha256
 from steeplechase.foundation.schema import Count, JsonValue, Schema, Seed, Whole, first_fault
-from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan
+from steeplechase.ledger.phase_plans import CHOICES, FINALISTS, TUNING, WINNER, Choice, FinalPlan, TuningPlan
 from steeplechase.ledger.records import Label
 from steeplechase.ledger.task_references import PROBE_REFERENCE, REFERENCES, AddedReferences, ProbeReference
-from steeplechase.ledger.tuning_plan import CHOICES, TUNING, Choice, TuningPlan
 
 Seconds = Annotated[FiniteFloat, Field(ge=0)]
 Object = dict[str, JsonValue]
@@ -101,7 +100,7 @@ class Amendment(_Fact):
     impossible: Annotated[list[JsonValue], _in_the_form_of(list[list[str]])]
     """The impossible points that were left out."""
     declared: Annotated[Object, _in_the_form_of(_Declared)] | None = None
-    """Arms, seeds and stages from then on, for `ledger/declared_rows.py`; None where every row is declared."""
+    """Arms, seeds and stages from then on, for `ledger/amendments.py`; None where every row is declared."""
 
 
 class _Observation(_Fact):

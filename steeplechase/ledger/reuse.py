@@ -14,10 +14,9 @@ from steeplechase.ledger.csv_export import write_export
 from steeplechase.ledger.database import Ledger, LedgerRows
 from steeplechase.ledger.example_tables import attachments, example_tables
 from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, ResultPaths
-from steeplechase.ledger.reading import open_rows, plugin_copies
 from steeplechase.ledger.reused_rows import COPIES, copy_folder
-from steeplechase.ledger.reused_sources import FACT, reused_sources
-from steeplechase.ledger.sessions import sessions
+from steeplechase.ledger.sessions import FACT, reused_sources, sessions
+from steeplechase.ledger.snapshot import open_rows, plugin_copies
 
 
 def reuse(ledger: Ledger, folder: Path, sources: Iterable[Path], objects: str = "") -> None:

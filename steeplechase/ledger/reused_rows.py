@@ -15,7 +15,7 @@ from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.facts import ReusedSource
 from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
 from steeplechase.ledger.records import Record, Status
-from steeplechase.ledger.reused_sources import reused_sources
+from steeplechase.ledger.sessions import reused_sources
 
 COPIES = "reused"
 NAME_LENGTH = 12

@@ -1,7 +1,7 @@
-"""Sessions: time, command, machine and duration of every run of an experiment. No result depends on them.
+"""Sessions: time, command, machine and duration of every run of an experiment; and the results that it took over.
 
 A session is written when its first stage has been computed, so that a run without any work leaves the ledger
-unchanged. The session of a killed process has a start and no duration.
+unchanged. The session of a killed process has a start and no duration. No result depends on sessions.
 """
 
 import time
@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import Ledger, LedgerRows, numbered_facts
+from steeplechase.ledger.facts import ReusedSource
 
 STARTED, DURATION, STOPPED = "session {}", "session {} duration", "session {} stopped"
 
@@ -103,3 +104,16 @@ def _read(ledger: LedgerRows) -> Iterator[Session]:
         unfinished = reason.get("unfinished_seconds", 0.0)
         assert isinstance(unfinished, float | int)
         yield Session(str(start["command"]), str(start["started"]), machine, seconds, limit, unfinished, interruption)
+
+
+FACT = "reused {}"
+
+
+def reused_sources(rows: LedgerRows) -> tuple[ReusedSource, ...]:
+    """Return the results that trials of a ledger may be taken from, in the order in which they were named."""
+    return tuple(ReusedSource.model_validate(fact) for _, fact in numbered_facts(rows, FACT))
+
+
+def source_facts(rows: LedgerRows) -> Iterator[str]:
+    """Yield the names of the facts of the sources."""
+    return (FACT.format(number) for number, _ in numbered_facts(rows, FACT))

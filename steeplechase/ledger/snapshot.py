@@ -1,32 +1,40 @@
-"""Snapshot of an experiment: the state of every trial, a pure function of the ledger's rows.
+"""Snapshot of an experiment: the state of every trial, a pure function of the rows of its ledger or export.
 
 Tables, the live view and MLflow all use it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.plugin_folders import COPIES
 from steeplechase.configuration.plugin_options import OPTIONS, recorded_flops
 from steeplechase.configuration.stage_label import StageLabel
-from steeplechase.foundation.errors import MachineError
+from steeplechase.foundation.atomic_files import disk_refusals
+from steeplechase.foundation.errors import CorruptionError, MachineError
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.amendments import amendments, fact_of_version
-from steeplechase.ledger.database import LedgerRows, TrialRows
-from steeplechase.ledger.declared_rows import declared_rows, refuse_unknown_rungs
+from steeplechase.ledger.amendments import ReadOnce, amendments, declared_rows, fact_of_version, refuse_unknown_rungs
+from steeplechase.ledger.csv_export import read_export
+from steeplechase.ledger.database import LEDGER_NAME, Ledger, LedgerRows, TrialRows
 from steeplechase.ledger.facts import Amendment, ReusedSource
-from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan, winner_of
-from steeplechase.ledger.records import NOT_ENDED, ArmRow, Record, TrialStatus
-from steeplechase.ledger.reused_sources import reused_sources
-from steeplechase.ledger.sessions import Session, sessions
-from steeplechase.ledger.task_references import (
-    PROBE_REFERENCE,
-    REFERENCES,
-    ProbeReference,
-    with_added_references,
+from steeplechase.ledger.paths import ResultPaths, has_export
+from steeplechase.ledger.phase_plans import (
+    CHOICES,
+    FINALISTS,
+    TUNING,
+    WINNER,
+    Choice,
+    FinalPlan,
+    TuningPlan,
+    choices_of,
+    winner_of,
 )
+from steeplechase.ledger.records import NOT_ENDED, ArmRow, Record, TrialStatus
+from steeplechase.ledger.sessions import Session, reused_sources, sessions
+from steeplechase.ledger.task_references import PROBE_REFERENCE, REFERENCES, ProbeReference, with_added_references
 from steeplechase.ledger.trial_history import TrialHistory, histories_of, latest_records
-from steeplechase.ledger.tuning_plan import CHOICES, TUNING, Choice, TuningPlan, choices_of
 
 DRAWN_IDENTITY = "drawn identity"
 """The fact with letters that were drawn when the ledger was made."""
@@ -163,7 +171,7 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
 
     Raises MachineError if the ledger has no experiment yet.
     """
-    ledger = declared_rows(ledger)
+    ledger = ReadOnce(declared_rows(ReadOnce(ledger)))
     document, labels = ledger.fact("document"), ledger.fact("labels")
     if document is None:
         raise MachineError(f"{ledger.path}: nothing has been run here yet; start it with `steeplechase run`")
@@ -243,3 +251,42 @@ def _names(fact: JsonValue) -> dict[str, str]:
 def _shares(fact: JsonValue) -> dict[str, float]:
     shares = fact if isinstance(fact, dict) else {}
     return {path: share for path, share in shares.items() if isinstance(share, float)}
+
+
+FORMER_TIMINGS = "timing.json"
+"""File in which earlier versions stored the times of a latency experiment."""
+
+
+@contextmanager
+def open_rows(folder: Path) -> Iterator[LedgerRows]:
+    """Give the rows of a folder's ledger, or of its export if it has no ledger.
+
+    Raises MachineError if there is neither, CorruptionError if the rows are damaged or from an earlier version.
+    """
+    refuse_former_timings(folder)
+    if not (folder / LEDGER_NAME).is_file() and has_export(folder):
+        yield read_export(folder)
+        return
+    with closing(Ledger.at(folder)) as ledger:
+        yield ledger
+
+
+def plugin_copies(folder: Path) -> Path:
+    """Return the folder of the copies of a ledger's plugins; of an export they are beside its rows."""
+    return (folder if not (folder / LEDGER_NAME).is_file() else ResultPaths.of(folder).root) / COPIES
+
+
+def snapshot_at(folder: Path) -> Snapshot:
+    """Return the snapshot of a results folder or of an export."""
+    with open_rows(folder) as rows:
+        return snapshot(rows)
+
+
+def refuse_former_timings(folder: Path) -> None:
+    """Raise CorruptionError if a folder has the times of an earlier version and no ledger."""
+    path = folder / FORMER_TIMINGS
+    with disk_refusals(folder):
+        former = path.exists() and not (folder / LEDGER_NAME).exists() and not has_export(folder)
+    if former:
+        advice = "time the experiment again in another --out folder"
+        raise CorruptionError(f"{path}: has times of an earlier version, which this version does not read; {advice}")

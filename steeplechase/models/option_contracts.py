@@ -13,6 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from search_space.convolution.option import ConvolutionOption
 from search_space.cost import MATMUL
 from search_space.shape import AttentionShape
+from steeplechase.models.activation_checkpointing import saved_bytes
 from steeplechase.models.contract import (
     Broken,
     NotDeclared,
@@ -23,7 +24,6 @@ from steeplechase.models.contract import (
 )
 from steeplechase.models.convolution import PaddingMask, build_branch
 from steeplechase.models.initialisation import initialise
-from steeplechase.models.saved_activations import saved_bytes
 
 SHAPES = (AttentionShape(24, 3, 8), AttentionShape(32, 2, 8), AttentionShape(12, 3, 4))
 """Without and with a bottleneck, an odd and an even number of heads."""

@@ -15,8 +15,7 @@ from steeplechase.tasks.data_folder import FETCHED, file_hash, missing, resolved
 from steeplechase.tasks.hub_client import split_of_file
 from steeplechase.tasks.labelled.task import Part, TaskFiles, Version, folder_within
 from steeplechase.tasks.splits import LoadedSplit
-from steeplechase.tasks.squad.questions import SquadFile, read_squad
-from steeplechase.tasks.squad.rows import read_rows
+from steeplechase.tasks.squad.questions import SquadFile, read_rows, read_squad
 
 WANTED_BY = "a fetched data set"
 

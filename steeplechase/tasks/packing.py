@@ -10,9 +10,8 @@ from search_space.objective.auxiliary_loss import WithAuxiliaryLosses
 from search_space.objective.segment_pair import SegmentPair
 from search_space.packing.sequences import SequenceSource, Text
 from steeplechase.tasks.mentions.token_mentions import mention_file, read_entity_names, read_mentions
-from steeplechase.tasks.sentence_starts import read_sentence_starts, sentence_file
 from steeplechase.tasks.tokenizer import Tokenizer
-from steeplechase.tasks.tokens import read_tokens
+from steeplechase.tasks.tokens import read_sentence_starts, read_tokens, sentence_file
 
 
 def open_split(

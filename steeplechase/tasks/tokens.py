@@ -1,17 +1,38 @@
-"""Tokens of a split as one flat array on disk, [SEP] after every document; training reads it memory-mapped."""
+"""Tokens of a split as one flat array on disk, [SEP] after every document; training reads it memory-mapped.
 
+Reads arrays that a stage wrote: of the declared type and axes, or a damage of the stage's files.
+
+Where the sentences of a token stream begin: needed by objectives that read pairs of segments.
+"""
+
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy_format
+from numpy.typing import NDArray
 
+from steeplechase.foundation.errors import CorruptionError, damage_refused
 from steeplechase.tasks.progress import Progress, place
-from steeplechase.tasks.stored_arrays import read_array
-from steeplechase.tasks.tokenizer import Tokenizer
+from steeplechase.tasks.tokenizer import Tokenizer, TokensWithOffsets
+
+
+def read_array(path: Path, types: tuple[str, ...], axes: int, *, mapped: bool = False) -> Any:
+    """Return an array of one of the types with so many axes, memory-mapped and read-only where that is asked for.
+
+    Raises CorruptionError if it is not such a file.
+    """
+    with damage_refused(path.name):
+        array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    if array.ndim != axes or array.dtype.str not in types:
+        expected = f"{' or '.join(types)} with {axes} {'axis' if axes == 1 else 'axes'}"
+        raise CorruptionError(f"{path.name}: an array {array.shape} of {array.dtype}, expected {expected}")
+    return array
+
 
 TEXTS_PER_BATCH = 512
 TOKENS_PER_BLOCK = 2**22
@@ -77,3 +98,44 @@ def read_tokens(path: Path) -> np.ndarray:
     """Return the tokens [token] memory-mapped and read-only. Raises CorruptionError if it is not such a file."""
     tokens: np.ndarray = read_array(path, ("<u2", "<u4"), 1, mapped=True)
     return tokens
+
+
+STARTS_PER_BATCH = 512
+BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\s*\n\s*")
+"""White space after a full stop, a question or an exclamation mark, perhaps quoted; and every line break."""
+
+
+def sentence_file(folder: Path, split: str) -> Path:
+    """Return the file of a split's sentence starts in the folder of the tokens stage."""
+    return folder / f"{split}.sentences.npy"
+
+
+def write_sentence_starts(texts: Iterable[str], tokenizer: Tokenizer, path: Path) -> int:
+    """Write the position of the first token of every sentence in the stream that `write_tokens` writes.
+
+    Return the number of texts of one sentence, of which no pair of two can be made.
+    """
+    position, single, starts = 0, 0, [np.empty(0, np.int64)]
+    remaining = iter(texts)
+    while batch := list(islice(remaining, STARTS_PER_BATCH)):
+        for text, encoded in zip(batch, tokenizer.encode_with_offsets(batch), strict=True):
+            starts.append(position + _starts(text, encoded))
+            single += len(starts[-1]) == 1
+            position += len(encoded.tokens) + 1  # [SEP]
+    np.save(path, np.concatenate(starts), allow_pickle=False)
+    return single
+
+
+def _starts(text: str, encoded: TokensWithOffsets) -> NDArray[np.int64]:
+    """Return the numbers of the first tokens of the sentences of one text, each once."""
+    characters = [0, *(gap.end() for gap in BETWEEN_SENTENCES.finditer(text))]
+    tokens = np.searchsorted([start for start, _ in encoded.offsets], characters)
+    return np.unique(tokens[tokens < len(encoded.tokens)]).astype(np.int64)
+
+
+def read_sentence_starts(path: Path) -> NDArray[np.int64]:
+    """Return what `write_sentence_starts` wrote. Raises CorruptionError if it is not such a file."""
+    starts: NDArray[np.int64] = read_array(path, ("<i8",), 1)
+    if (np.diff(starts) <= 0).any():
+        raise CorruptionError(f"{path.name}: expected rising positions")
+    return starts

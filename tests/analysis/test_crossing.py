@@ -5,7 +5,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from steeplechase.analysis.crossing import Censored, Crossing, crossing
+from reports.statistics.tokens_to_loss import Censored, Crossing, crossing
 
 CURVE = {100: 6.0, 200: 5.0, 400: 5.5, 800: 3.0}
 

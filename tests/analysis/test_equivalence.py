@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from steeplechase.analysis.equivalence import equivalence_p
+from steeplechase.analysis.effects import against_first, equivalence_p
 from steeplechase.analysis.estimates import Estimates, moments
 from steeplechase.analysis.power import detectable_effect
-from steeplechase.analysis.welch import against_first
 
 SAMPLE = st.lists(st.integers(-40, 40).map(lambda value: value / 8), min_size=3, max_size=3, unique=True)
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import Float
 
+from reports.statistics.claims import ClaimTest, claim_test, corrected
 from steeplechase.analysis import paired
-from steeplechase.analysis.claim_family import ClaimTest, claim_test, corrected
 from steeplechase.analysis.difference import ALPHA
 from steeplechase.analysis.estimates import Estimates
 from steeplechase.analysis.graphical import Graph, directed, gated, graphical_test, holm

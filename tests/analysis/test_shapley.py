@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steeplechase.analysis.effects import contrasts
 from steeplechase.analysis.estimates import Estimates, Moments
 from steeplechase.analysis.shapley import ShapleyWeights, all_orders, of_orders, over_orders, sampled_orders
-from steeplechase.analysis.welch import contrasts
 
 NAMES = ("bottleneck", "convolution", "groups", "heads")
 SIZES = st.integers(1, 4)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steeplechase.analysis.distributions import chi_squared_quantile, t_p, t_quantile, t_upper
+from steeplechase.analysis.effects import against_first, contrasts
 from steeplechase.analysis.estimates import moments
-from steeplechase.analysis.welch import against_first, contrasts
 
 VALUE = st.integers(-400, 400).map(lambda value: value / 16)
 SAMPLE = st.lists(VALUE, min_size=2, max_size=8)

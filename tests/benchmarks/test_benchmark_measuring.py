@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from benchmarks.measuring import Disagreement, Pace, check, compare, median_interval
-from benchmarks.memory import allocations
-from steeplechase.models.saved_activations import saved_bytes
+from benchmarks.measuring import Disagreement, Pace, allocations, check, compare, median_interval
+from steeplechase.models.activation_checkpointing import saved_bytes
 
 FLOAT_BYTES = 4
 

@@ -22,8 +22,7 @@ from benchmarks.cases import (
     span_dynamic,
 )
 from benchmarks.cases.glue_lengths import PERCENTILES, measured_lengths, read_lengths
-from benchmarks.measuring import Disagreement, Interval, Pace, Skipped
-from benchmarks.row import Figure, Row, Size
+from benchmarks.measuring import Disagreement, Figure, Interval, Pace, Row, Size, Skipped
 from search_space.convolution import SpanDynamic
 from steeplechase.models.downstream_model import build_fine_tuned
 from steeplechase.models.initialisation import initialise

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.whole_job import job
-from benchmarks.whole_job.contenders import CONTENDERS
-from benchmarks.whole_job.job import Job, processor_times
+from benchmarks.whole_job.job import CONTENDERS, Job, processor_times
 
 BUSY = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass\n"
 PARENT = f"import subprocess, sys\nsubprocess.run([sys.executable, '-S', '-c', {BUSY!r}])\nprint('1 ± 2')\n"

@@ -20,7 +20,7 @@ from steeplechase.commands.huggingface.export_folder import Exported, _head, fro
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
 from steeplechase.ledger.checkpoints import pretrained_trial
-from steeplechase.ledger.result_files import CHECKPOINT
+from steeplechase.ledger.paths import CHECKPOINT
 from steeplechase.models.attention_context import AttentionContext, PredictionOrder
 from steeplechase.models.segment_memory import read_streams
 from steeplechase.tasks.objectives import build_model

@@ -10,7 +10,7 @@ import pytest
 from safetensors.torch import save_file
 
 from steeplechase.ledger.database import Ledger
-from steeplechase.ledger.result_files import CHECKPOINT
+from steeplechase.ledger.paths import CHECKPOINT
 from tests.factories.command_calls import TABLE, Call
 from tests.factories.local_models import ELECTRA, experiment, run, stirred_start
 

@@ -31,7 +31,7 @@ from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.object_store import ObjectStore
 from steeplechase.ledger.paths import ResultPaths
-from steeplechase.ledger.reading import snapshot_at
+from steeplechase.ledger.snapshot import snapshot_at
 from tests.factories.command_calls import Call, record
 from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.latencies import experiment, latencies_in, snapshot_of

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from steeplechase.ledger.metrics import attention_of
-from steeplechase.ledger.reading import snapshot_at
 from steeplechase.ledger.records import TrialStatus, with_results
+from steeplechase.ledger.snapshot import snapshot_at
 from steeplechase.ledger.stage_results import (
     ALL,
     ExamplesResult,

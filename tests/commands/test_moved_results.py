@@ -18,8 +18,7 @@ from steeplechase.foundation.errors import MachineError, UserError
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.example_values import write_example_values
-from steeplechase.ledger.paths import ResultPaths
-from steeplechase.ledger.result_files import HELD_OUT_LOSSES
+from steeplechase.ledger.paths import HELD_OUT_LOSSES, ResultPaths
 from tests.factories import simulated_training as simulated
 from tests.factories.command_calls import Call
 from tests.factories.simulated_training import SimulatedExecutor, Track

@@ -8,7 +8,7 @@ import pytest
 
 from reports.report import build
 from reports.write import REPORT_FILES, write_report
-from steeplechase.ledger.reading import snapshot_at
+from steeplechase.ledger.snapshot import snapshot_at
 from tests.factories.command_calls import ROOT, Call
 
 PUBLISHED = ROOT / "reports" / "published"

@@ -17,9 +17,8 @@ from runners.opening import RunRequest, stages_of
 from runners.part import Part
 from runners.settings import Selection
 from runners.work_queue import Failure, StageTask
-from steeplechase.commands.run import cluster_in_environment, refuse_silent_cluster
+from steeplechase.commands.run import SIGNALS, cluster_in_environment, refuse_silent_cluster, stopping
 from steeplechase.commands.run_lines import WorkLeft, deciding_lines, failure_lines, opening_lines
-from steeplechase.commands.stopping import SIGNALS, stopping
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import MachineError, StoppedError
 from steeplechase.ledger.artifacts import Outcome
@@ -163,7 +162,7 @@ def test_a_stopped_run_reports_that_it_is_resumable(tmp_path: Path) -> None:
 
 DURING = """
 import os, signal, sys
-from steeplechase.commands.stopping import stopping
+from steeplechase.commands.run import stopping
 from steeplechase.foundation.errors import StoppedError
 number = int(sys.argv[1])
 try:

@@ -27,8 +27,8 @@ from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.errors import DataError
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.records import Record, Status, TrialStatus, with_results
-from steeplechase.ledger.selected_settings import chosen_records
 from steeplechase.ledger.stage_results import FineTuneResult
+from steeplechase.ledger.trial_history import chosen_records
 from steeplechase.models.downstream_model import build_fine_tuned
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.dev_halves import selection_half

@@ -15,7 +15,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.plugins import PluginError, load_plugin, loaded_plugins, sources_of
 from steeplechase.foundation.errors import ConfigurationError
-from steeplechase.foundation.plugin_layout import imported_name
+from steeplechase.foundation.option_modules import imported_name
 from steeplechase.foundation.schema import options_of
 from steeplechase.tasks.downstream import find_task, task_names
 from tests.factories.paths import ROOT

@@ -16,14 +16,7 @@ from search_space.released.models import PRESETS
 from search_space.selection.option import SelectionOption
 from steeplechase.foundation.schema import options_of
 from steeplechase.tasks.contracts.candidates import model_of
-from steeplechase.tasks.contracts.small_candidates import (
-    LENGTH,
-    PLACED,
-    WORDS,
-    placed,
-    sequences,
-    small_candidate,
-)
+from steeplechase.tasks.contracts.small_candidates import LENGTH, PLACED, WORDS, placed, sequences, small_candidate
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 from tests.factories.emulated_calls import emulation
 from tests.factories.emulated_device import Counts, moved

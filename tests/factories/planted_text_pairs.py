@@ -9,7 +9,7 @@ from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.encoder_decoder import EncoderDecoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.labelled.encoding import EncodedExamples
-from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs
+from steeplechase.tasks.labelled.forms import EncodedTextPairs
 from tests.factories.encoder_decoders import architecture
 
 PAD, START, END, COPY, REVERSAL, FIRST_SYMBOL, SYMBOLS = 0, 2, 3, 5, 6, 7, 8

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from steeplechase.tasks.data_folder import HINT, data_folder
-from steeplechase.tasks.data_sets.registry import data_sets
-from steeplechase.tasks.data_sets.verification import fault_of
+from steeplechase.tasks.data_sets.registry import data_sets, fault_of
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 from reports.document import Report
 from reports.figures.figure import Picture
-from reports.grid import Grid
+from reports.table import Grid
 
 Data = TypeVar("Data")
 

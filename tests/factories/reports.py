@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from search_space.candidate import Candidate
+from steeplechase.ledger.phase_plans import Choice, TuningPlan
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot, Tuning
 from steeplechase.ledger.trial_history import TrialHistory
-from steeplechase.ledger.tuning_plan import Choice, TuningPlan
 from tests.factories.keys import KEY
 from tests.factories.stage_results import PLAUSIBLE, result_of
 

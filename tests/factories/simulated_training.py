@@ -24,8 +24,8 @@ from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.foundation.locking import Holder
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.paths import predictions_file
 from steeplechase.ledger.records import Status
-from steeplechase.ledger.result_files import predictions_file
 from steeplechase.ledger.reuse import reuse
 from steeplechase.ledger.reused_rows import reused_rows
 from steeplechase.ledger.snapshot import Snapshot, snapshot

@@ -12,14 +12,7 @@ from runners.training.optimisers import build_optimiser
 from search_space.candidate import Candidate
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
-from tests.factories.small_experiments import (
-    OBJECTIVES,
-    SPAN_DYNAMIC,
-    WORDS,
-    batches_of,
-    candidate,
-    convolutions,
-)
+from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, WORDS, batches_of, candidate, convolutions
 
 HORIZON_STEPS = 40
 

@@ -10,19 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.foundation.atomic_files import (
-    full_disk_refused,
-    make_folder,
-    read_regular,
-    sha256_of,
-    write_whole,
-)
+from steeplechase.foundation.atomic_files import full_disk_refused, make_folder, read_regular, sha256_of, write_whole
 from steeplechase.foundation.errors import MachineError
 from steeplechase.foundation.locking import open_lock
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
-from steeplechase.ledger.reading import refuse_former_timings
+from steeplechase.ledger.snapshot import refuse_former_timings
 from tests.factories.keys import KEY
 
 NOBODY = 65534

@@ -16,8 +16,8 @@ from steeplechase.ledger.csv_export import ExportedLedger, read_export, write_ex
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.example_tables import attachments, example_tables
 from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, has_export
-from steeplechase.ledger.reading import snapshot_at
 from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
+from steeplechase.ledger.snapshot import snapshot_at
 from tests.factories.keys import key_of
 from tests.factories.ledger_rows import everything, filled
 from tests.factories.stage_results import drawn_records

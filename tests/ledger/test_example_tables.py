@@ -29,10 +29,9 @@ from steeplechase.ledger.example_tables import (
     kept_example_tables,
 )
 from steeplechase.ledger.example_values import ExampleKeeper, example_files, write_example_values
-from steeplechase.ledger.paths import EXPORT_FOLDER
-from steeplechase.ledger.reading import open_rows
+from steeplechase.ledger.paths import EXPORT_FOLDER, HELD_OUT_LOSSES, example_scores_file
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow
-from steeplechase.ledger.result_files import HELD_OUT_LOSSES, example_scores_file
+from steeplechase.ledger.snapshot import open_rows
 from steeplechase.tasks.labelled.dev_halves import selection_half
 from steeplechase.tasks.labelled.encoding import load_examples, save_examples
 from tests.factories.keys import key_of

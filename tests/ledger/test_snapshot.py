@@ -18,9 +18,8 @@ from steeplechase.ledger.checkpoints import tuned_trials
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import Decision, Record, Status, TrialRow, TrialStatus
-from steeplechase.ledger.selected_settings import first_fine_tunings
 from steeplechase.ledger.snapshot import snapshot
-from steeplechase.ledger.trial_history import history_of, stopped_at_end_of_budget
+from steeplechase.ledger.trial_history import first_fine_tunings, history_of, stopped_at_end_of_budget
 from tests.factories import simulated_training as simulated
 from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.keys import KEY, key_of

@@ -14,11 +14,11 @@ from search_space.architecture import Architecture
 from search_space.cost import CONVENTIONS
 from search_space.sublayer.attention import BLOCK
 from search_space.visibility import Visibility
+from steeplechase.models.activation_checkpointing import saved_bytes
+from steeplechase.models.attention_context import by_head, continuation_of
 from steeplechase.models.attention_maps import attention_map
-from steeplechase.models.continuation import by_head, continuation_of
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
-from steeplechase.models.saved_activations import saved_bytes
 from steeplechase.models.sublayer.attention import Sublayer
 from tests.factories.small_experiments import stir
 from tests.factories.sublayers import attention_of

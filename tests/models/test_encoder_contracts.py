@@ -12,15 +12,7 @@ from steeplechase.models.downstream_model import Form, build_fine_tuned
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.heads.classification import Pooling, SpanHead
 from steeplechase.models.initialisation import initialise
-from tests.factories.small_experiments import (
-    GROUPS,
-    SPAN_DYNAMIC,
-    architecture,
-    leaking,
-    stir,
-    title,
-    variants,
-)
+from tests.factories.small_experiments import GROUPS, SPAN_DYNAMIC, architecture, leaking, stir, title, variants
 
 ARCHITECTURES = [
     pytest.param(architecture(convolution, groups), id=f"{title(convolution)}-{groups}")

@@ -8,10 +8,7 @@ import torch
 from torch import Tensor
 
 from search_space.architecture import Architecture
-from steeplechase.models.feature_layers import Features, layers_read
-from steeplechase.models.heads.classification import NO_TAG
-from steeplechase.models.initialisation import initialise
-from steeplechase.models.lstm_features import (
+from steeplechase.models.downstream_model import (
     BiLSTM,
     FeatureReader,
     FrozenFeatures,
@@ -19,6 +16,9 @@ from steeplechase.models.lstm_features import (
     build_feature_model,
     feature_width,
 )
+from steeplechase.models.feature_layers import Features, layers_read
+from steeplechase.models.heads.classification import NO_TAG
+from steeplechase.models.initialisation import initialise
 from tests.factories.small_experiments import architecture, convolutions, stir
 
 ARM = architecture(convolutions()[-1])

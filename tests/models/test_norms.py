@@ -8,8 +8,8 @@ from search_space.architecture import Architecture
 from search_space.norm import Norm, saved_by_norm
 from search_space.objective import MaskedLanguageModel
 from search_space.pruning import Pruning
+from steeplechase.models.activation_checkpointing import saved_bytes
 from steeplechase.models.norm import build_norm, prepared_norm
-from steeplechase.models.saved_activations import saved_bytes
 
 EPSILON, WIDTH = 1e-3, 10
 

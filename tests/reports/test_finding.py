@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from reports.formats import format_names, render
-from reports.grid import Cell
 from reports.report import Report, build
+from reports.table import Cell
 from tests.factories.read_reports import grid_of, rows_of
 from tests.factories.reports import Trial, document, empty, search, snapshot, table2, troubled
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.grid import BRIEF_ROWS, Column, Grid, grid, packed
+from reports.table import BRIEF_ROWS, Column, Grid, grid, packed
 
 TEXT = ("arm", "metric", "verdict")
 ROWS = st.lists(

@@ -29,7 +29,7 @@ from steeplechase.configuration.yaml import read_file
 from steeplechase.foundation.errors import ConfigurationError, MachineError
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.paths import has_export
-from steeplechase.ledger.reading import snapshot_at
+from steeplechase.ledger.snapshot import snapshot_at
 from tests.factories.paths import EXPERIMENTS, ROOT
 
 FOLDER = ROOT / PUBLISHED

@@ -10,7 +10,7 @@ import torch
 
 from runners.computing import examples as examples_stage
 from runners.computing import fine_tune
-from runners.cost_estimate.flops import stage_flops
+from runners.cost_estimate.gpu_hours import stage_flops
 from runners.dag import shared_stages, trial_stages
 from runners.scoring import part_scores
 from runners.stage_labels import all_labels
@@ -24,8 +24,8 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.paths import CHECKPOINT, predictions_file
 from steeplechase.ledger.records import Status
-from steeplechase.ledger.result_files import CHECKPOINT, predictions_file
 from steeplechase.ledger.rows import read_result
 from steeplechase.ledger.stage_results import ExamplesResult
 from steeplechase.models.downstream_model import build_fine_tuned

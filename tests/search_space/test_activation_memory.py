@@ -9,8 +9,8 @@ from search_space.activation_memory import activation_memory
 from search_space.architecture import Architecture
 from search_space.convolution import Convolution
 from search_space.stack import Sharing
+from steeplechase.models.activation_checkpointing import saved_bytes
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.saved_activations import saved_bytes
 from tests.factories.small_experiments import GROUPS, convolutions
 
 TOLERANCE = 0.05  # the joined copy of the maps' weights, 1 to 3% at these sizes, is no activation

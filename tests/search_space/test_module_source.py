@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from search_space.module_source import source_hash
+from search_space.module_factories import source_hash
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import ConfigurationError
 

@@ -4,25 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from search_space.objective import (
-    MaskedLanguageModel,
-    Objective,
-    ReplacedTokenDetection,
-    SpanBoundary,
-    WordStructure,
-)
+from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection, SpanBoundary, WordStructure
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.objective.replaced_tokens import ReplacedTokens
 from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.schema import options_of
 from steeplechase.tasks import objectives as modules
-from tests.factories.small_experiments import (
-    OBJECTIVES,
-    candidate,
-    convolutions,
-    generators,
-    objective_title,
-)
+from tests.factories.small_experiments import OBJECTIVES, candidate, convolutions, generators, objective_title
 
 KINDS = sorted(option.model_fields["kind"].default for option in options_of(PretrainingObjective))
 REQUIRED = {"combined": {"parts": (WordStructure(), SpanBoundary())}}

@@ -10,8 +10,8 @@ import pytest
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.downstream import find_task
-from steeplechase.tasks.labelled.choices import encode_choices
 from steeplechase.tasks.labelled.encoding import load_examples, save_examples
+from steeplechase.tasks.labelled.forms import encode_choices
 from steeplechase.tasks.labelled.task import Example, Examples
 from steeplechase.tasks.references.bag_of_words import bag_of_words_scores
 from tests.factories.published_data import published

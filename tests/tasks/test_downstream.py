@@ -9,9 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from steeplechase.foundation.errors import ConfigurationError, DataError
 from steeplechase.tasks.corpora.assembly import read_documents
 from steeplechase.tasks.corpora.document import Document
-from steeplechase.tasks.documentation.parameters import parameters
 from steeplechase.tasks.documentation.sentences import sentences
 from steeplechase.tasks.downstream import find_task, task_names
+from steeplechase.tasks.downstream.docs_answer import parameters
 from steeplechase.tasks.labelled.task import BuildExamples, Example, Examples
 from steeplechase.tasks.metrics import overlap_f1
 from steeplechase.tasks.progress import silent

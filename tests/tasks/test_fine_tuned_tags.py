@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.conll import to_iob2
+from steeplechase.tasks.labelled.forms import encode_words
 from steeplechase.tasks.labelled.scoring import entities, entity_scores, score_tags, sentence_scores
 from steeplechase.tasks.labelled.task import Example, Examples, Part
-from steeplechase.tasks.labelled.words import encode_words
 from steeplechase.tasks.references.most_frequent import most_frequent_tag_scores
 from tests.factories.published_data import published
 from tests.factories.small_experiments import WORDS

@@ -11,16 +11,19 @@ from hypothesis import strategies as st
 
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.tasks.downstream import find_task
-from steeplechase.tasks.labelled.minimal_pairs import (
+from steeplechase.tasks.labelled.forms import (
+    NO_POSITION,
     accuracy_by_group,
     encode_pairs,
+    encode_words,
     load_groups,
+    load_words,
     pair_accuracy,
     save_groups,
+    save_words,
 )
 from steeplechase.tasks.labelled.scoring import score_tags
 from steeplechase.tasks.labelled.task import Example, Examples
-from steeplechase.tasks.labelled.words import NO_POSITION, encode_words, load_words, save_words
 from steeplechase.tasks.references.most_frequent import most_frequent_tag_scores
 from steeplechase.tasks.tokenizer import WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS

@@ -13,9 +13,14 @@ from search_space.packing.segment_pair import SegmentPairBatches, truncated
 from search_space.packing.sequences import UNDEFINED, PairSequences, Text
 from steeplechase.foundation.errors import CorruptionError, DataError
 from steeplechase.tasks.progress import silent
-from steeplechase.tasks.sentence_starts import read_sentence_starts, sentence_file, write_sentence_starts
 from steeplechase.tasks.tokenizer import WordPiece, WordPieceTraining, train_tokenizer
-from steeplechase.tasks.tokens import read_tokens, write_tokens
+from steeplechase.tasks.tokens import (
+    read_sentence_starts,
+    read_tokens,
+    sentence_file,
+    write_sentence_starts,
+    write_tokens,
+)
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 
 FIRST = len(SPECIAL_TOKENS)

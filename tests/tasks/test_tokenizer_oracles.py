@@ -7,12 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steeplechase.tasks.tokenizer import (
-    BpeOption,
-    ByteBpe,
-    ByteBpeOption,
-    train_tokenizer,
-)
+from steeplechase.tasks.tokenizer import BpeOption, ByteBpe, ByteBpeOption, train_tokenizer
 from tests.factories.published_data import published
 from tests.factories.tokenizers import TEXTS, trained, unknown_in
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from runners.replay.curves import nas_bench_bert, own_ledger, plain, taskset
+from runners.replay.curves import own_ledger, plain
+from runners.replay.curves.json_lists import listed_curves
 from runners.replay.curves.plain import parsed
 from runners.replay.curves.recorded import RecordedCurves, Unreadable
 from steeplechase.foundation.errors import DataError, MachineError
@@ -14,7 +15,6 @@ from steeplechase.tasks.corpora.file_lines import DAMAGED, check_signature, text
 
 LISTS = tuple(f".json{packed}" for packed in ("", ".gz", ".xz"))
 ENDINGS = (*LISTS, *(f".jsonl{packed}" for packed in ("", ".gz", ".xz")))
-LISTED = "TaskSet entries (hp, valid) or NAS-Bench-BERT entries (scores, hparams)"
 STARTS_WITH_LINE = re.compile(r"\d+:")
 
 
@@ -59,16 +59,7 @@ def _read_file(path: Path) -> RecordedCurves:
         name = name.removesuffix(ending)
     if not path.name.endswith(LISTS):
         return plain.read(name, _lines(path))  # line by line: it may have millions
-    document = parsed(_text(path))
-    if taskset.recognises(document):
-        assert isinstance(document, list)
-        return taskset.read(name, document)
-    if nas_bench_bert.recognises(document):
-        assert isinstance(document, list)
-        return nas_bench_bert.read(name, document)
-    if not isinstance(document, list):
-        raise Unreadable(f"a list is needed, {LISTED}; the plain format, an object per line, ends in .jsonl")
-    raise Unreadable(f"a list of other entries; needed are {LISTED}")
+    return listed_curves(name, parsed(_text(path)))
 
 
 def _lines(path: Path) -> Iterator[str]:

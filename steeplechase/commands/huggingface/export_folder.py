@@ -22,7 +22,7 @@ from steeplechase.foundation.atomic_files import atomic_directory, sha256_of
 from steeplechase.foundation.errors import ConfigurationError, damage_refused
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.checkpoints import pretrained_trial
-from steeplechase.ledger.result_files import CHECKPOINT
+from steeplechase.ledger.paths import CHECKPOINT
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.huggingface import config
 from steeplechase.models.huggingface.families import nearest

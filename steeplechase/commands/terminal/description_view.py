@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from reports.sanitise import printable
+from reports.table import printable
 from search_space.activation import TITLES
 from search_space.activation_memory import RULE
 from search_space.architecture import Architecture
@@ -17,7 +17,7 @@ from search_space.cost import Role
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.layer_program import LayerProgram, compact
 from search_space.module_architecture import ModuleArchitecture
-from search_space.released.publication import Publication
+from search_space.released.differences import Publication
 from search_space.stack import Block
 from search_space.summary import Description, PartCost, receptive_field
 from steeplechase.configuration.arm import COUNTED

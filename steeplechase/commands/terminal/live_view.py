@@ -10,15 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.number_format import duration
-from runners.cost_estimate.flops import stage_flops
+from runners.cost_estimate.gpu_hours import stage_flops
 from runners.limits import tokens_of
 from runners.run_progress import RunProgress
 from runners.stages.context import StageProgress, read_progress
 from runners.stages.pretrain import PretrainStage
 from runners.work_queue import StageTask
 from search_space.cards import utilisation
-from steeplechase.commands.terminal.screen import Screen
-from steeplechase.commands.terminal.trial_grid import ENDED, counts, trial_grid
+from steeplechase.commands.terminal.screen import ENDED, Screen, counts, trial_grid
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.devices import card
 from steeplechase.ledger.artifacts import ArtifactStore

@@ -6,8 +6,7 @@ from statistics import fmean
 from typing import ClassVar
 
 from search_space.candidate import Candidate
-from steeplechase.configuration.measurements.measurement import Measurement
-from steeplechase.configuration.stage_result import Real, Result
+from steeplechase.configuration.measurements.measurement import Measurement, Real, Result
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import Count, Whole
 

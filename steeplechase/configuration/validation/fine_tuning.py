@@ -11,13 +11,18 @@ from steeplechase.configuration.fine_tuning import FineTuning, SettingsSearch, T
 from steeplechase.configuration.fine_tuning_runs import is_frozen, settings_of
 from steeplechase.configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE
 from steeplechase.configuration.stage_label import MINIMAL_PAIRS, TASK_STAGES, UNTRAINED
-from steeplechase.configuration.validation.source_encoder import source_encoder_violations
+from steeplechase.configuration.validation.initial_checkpoints import source_encoder_violations
 from steeplechase.foundation.errors import Violation, did_you_mean, listed_twice
 from steeplechase.tasks.downstream import task_names
 from steeplechase.tasks.labelled.task import DownstreamTask
-from steeplechase.tasks.own_tasks.derived import FORMS, DerivedTask, FeatureTask
-from steeplechase.tasks.own_tasks.rarified import FORMS as RARIFIED_FORMS
-from steeplechase.tasks.own_tasks.rarified import RareWordsTask, RarifiedTask
+from steeplechase.tasks.own_tasks.derived import (
+    FEATURE_FORMS,
+    RARIFIED_FORMS,
+    DerivedTask,
+    FeatureTask,
+    RareWordsTask,
+    RarifiedTask,
+)
 
 
 def language_model_loss_violations(experiment: Experiment) -> Iterator[Violation]:
@@ -224,7 +229,7 @@ def _writing_violations(candidates: Mapping[str, Candidate], tuning: FineTuning,
 
 
 def _reads_tokens(task: DownstreamTask) -> bool:
-    return task.form in FORMS and task.method != MINIMAL_PAIRS
+    return task.form in FEATURE_FORMS and task.method != MINIMAL_PAIRS
 
 
 def _frozen_violations(experiment: Experiment) -> Iterator[Violation]:

@@ -1,14 +1,33 @@
-"""The norm of a residual sum: one kernel in Triton on GPUs, plain torch elsewhere."""
+"""The norm of a residual sum: one kernel in Triton on GPUs, plain torch elsewhere.
+
+Dropout of a block as a value, whose rate a kernel that draws by itself can read. Srivastava et al. 2014.
+"""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import dropout
 
-from steeplechase.models.dropout import NO_DROPOUT, Drop
 from steeplechase.models.kernels import window
 from steeplechase.models.precision import autocast_dtype, to_autocast_dtype
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Dropout at a rate; at 0 nothing is drawn."""
+
+    rate: float
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return x with some elements 0 and the others larger."""
+        return dropout(x, self.rate) if self.rate else x
+
+
+NO_DROPOUT = Drop(0.0)
+
 
 Map = Callable[[Tensor], Tensor]
 WIDEST = 8192

@@ -12,8 +12,7 @@ from search_space.sublayer.attention import SelfAttention
 from search_space.visibility import looks_ahead
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.initialisation import truncated_normal
-from steeplechase.models.position import Scored
-from steeplechase.models.position.none import Positions
+from steeplechase.models.position import Scored, none
 from steeplechase.models.position.relative import gathered, shifted
 
 
@@ -60,6 +59,4 @@ def build_scores(declaration: SelfAttention) -> nn.Module:
     return ClippedScores(declaration, declaration.position)
 
 
-def build(option: ClippedRelativePositions, positions: int, width: int) -> nn.Module:
-    """Return the module that adds nothing to the embeddings."""
-    return Positions()
+build = none.build

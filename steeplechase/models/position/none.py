@@ -1,8 +1,8 @@
-"""No positions."""
+"""No positions, or positions in attention alone: nothing is added to the embeddings."""
 
 from torch import nn
 
-from search_space.position import NoPositions
+from search_space.position.option import PositionOption
 
 
 class Positions(nn.Module):
@@ -13,6 +13,6 @@ class Positions(nn.Module):
         return 0.0
 
 
-def build(option: NoPositions, positions: int, width: int) -> nn.Module:
+def build(option: PositionOption, positions: int, width: int) -> nn.Module:
     """Return the module that adds nothing."""
     return Positions()

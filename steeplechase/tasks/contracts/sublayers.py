@@ -16,9 +16,9 @@ from search_space.layer_program import Setting, Sublayer
 from search_space.sublayer.attention import SelfAttention
 from search_space.sublayer.sublayer import InvalidSetting, LetteredSublayer
 from search_space.visibility import VISIBLE_SIDE, Visibility
+from steeplechase.models.activation_checkpointing import saved_bytes
 from steeplechase.models.contract import Broken, NotDeclared, Outcome, outcomes_of
 from steeplechase.models.initialisation import initialise
-from steeplechase.models.saved_activations import saved_bytes
 from steeplechase.models.sublayer import build_sublayer
 from steeplechase.tasks.contracts.candidates import CONTRACTS as OF_CANDIDATES
 from steeplechase.tasks.contracts.small_candidates import with_layers

@@ -17,10 +17,9 @@ from statistics import fmean
 import numpy as np
 
 from steeplechase.tasks.labelled.encoding import EncodedExamples
-from steeplechase.tasks.labelled.minimal_pairs import PairScores, pair_accuracy
+from steeplechase.tasks.labelled.forms import EncodedWords, PairScores, pair_accuracy
 from steeplechase.tasks.labelled.task import DownstreamTask
 from steeplechase.tasks.labelled.without_value import without_value
-from steeplechase.tasks.labelled.words import EncodedWords
 from steeplechase.tasks.metrics import accuracy, exact_match, f1, macro_f1, matthews, overlap_f1, pearson, spearman
 
 _LABEL_METRICS: dict[str, Callable[[Sequence[int], Sequence[int]], float]] = {

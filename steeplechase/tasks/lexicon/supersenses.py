@@ -1,15 +1,26 @@
 """A lexicon of supersenses: a file of words and the semantic classes that each may have, such as WordNet's.
 
-The two layouts are those of `tasks/lexicon/lexicon_file.py`; the column of a table is `lexname`.
+The column of a table is `lexname`.
 
 Base forms of inflected English words, by the suffix rules of WordNet. wordnet.princeton.edu, morphy(7WN).
 
 English function words of more than three letters, which have no supersense. Levine et al. 2019, arXiv 1908.05646.
 
 The list is this project's: closed classes, and adverbs of time, place and degree; SenseBERT's own was not found.
+
+A lexicon file: words with what each may be, in one of two layouts, both UTF-8 text separated by tabs.
+
+Either `word<TAB>value,value`, one word to a line; or a table with a header that names the column of words, `lemma`,
+and the column of values, one value to a line. The file may be compressed (`.gz`, `.xz`).
+
+Synonyms of words from a file, such as the synsets of WordNet.
+
+The two layouts are those of `tasks/lexicon/supersenses.py`: `word<TAB>synonym,synonym`, one direction to a line; or
+a table with the columns `lemma` and `synset`, in which the words of one synset are synonyms of each other.
 """
 
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,9 +30,44 @@ from pydantic import Field
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.numpy_on_use import Booleans, np
-from steeplechase.tasks.data_folder import resolved
-from steeplechase.tasks.lexicon.lexicon_file import LexiconFile
+from steeplechase.tasks.corpora.file_lines import check_packed_signature, text_lines
+from steeplechase.tasks.data_folder import DeclaredFile, resolved
+from steeplechase.tasks.labelled.delimited import rows_of_columns
+from steeplechase.tasks.labelled.mistakes import Mistakes
 from steeplechase.tasks.tokenizer import Tokenizer
+
+WORD_COLUMN = "lemma"
+
+
+class LexiconFile(DeclaredFile):
+    """A declared lexicon: its file, and how it is laid out."""
+
+    column: ClassVar[str]
+    """The column of values in a table."""
+    value: ClassVar[str]
+    """What a value is called in messages, such as `sense`."""
+
+    @classmethod
+    def values_of_words(cls, path: Path) -> Mapping[str, set[str]]:
+        """Return the values of every word, in lower case. Raises DataError with every mistake of the file."""
+        check_packed_signature(path, path.name)
+        mistakes = Mistakes(path.name)
+        values: defaultdict[str, set[str]] = defaultdict(set)
+        for word, found in cls._entries(text_lines(path, path.name), mistakes):
+            values[word.lower()].update(found)
+        mistakes.refuse(f"the file has no words; {cls.wanted}" if not values else "")
+        return values
+
+    @classmethod
+    def _entries(cls, lines: Iterable[tuple[int, str]], mistakes: Mistakes) -> Iterator[tuple[str, list[str]]]:
+        """Yield each word with values of it."""
+        for number, _, (word, listed) in rows_of_columns(lines, (WORD_COLUMN, cls.column), mistakes):
+            values = [value.strip() for value in listed.split(",")]
+            if not word or not all(values):
+                mistakes.add(number, f"a word without a {cls.value}" if word else f"a {cls.value} without a word")
+                continue
+            yield word, values
+
 
 STOP_WORDS = frozenset(Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split())
 
@@ -147,7 +193,49 @@ def write_token_senses(allowed: Booleans, folder: Path) -> None:
 
 def read_token_senses(folder: Path) -> Booleans:
     """Return what `write_token_senses` wrote. Raises CorruptionError if it is not such a file."""
-    from steeplechase.tasks.stored_arrays import read_array  # numpy, which a declaration does without
+    from steeplechase.tasks.tokens import read_array  # numpy, which a declaration does without
 
     allowed: Booleans = read_array(folder / FILE, ("|b1",), 2)
     return allowed
+
+
+class Synonyms(LexiconFile):
+    """A file with the synonyms of words."""
+
+    wanted: ClassVar[str] = (
+        "a file of synonyms has lines `word<TAB>synonym,synonym`, or the columns `lemma` and `synset` of WordNet"
+    )
+    column, value = "synset", "synonym"
+    path: str = Field(min_length=1, examples=["$STEEPLECHASE_DATA/supersense/oewn/lemma_lexnames.tsv.xz"])
+    """A file of lines `word<TAB>synonym,synonym`, or a table with columns `lemma` and `synset`; perhaps .gz or .xz.
+
+    `$STEEPLECHASE_DATA` at its beginning is the folder of published data sets, `data` where the variable is unset.
+    """
+
+    def read(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the synonyms of every word, sorted, single words of letters in lower case alone.
+
+        Raises DataError with every mistake of the file.
+        """
+        path = self.located()
+        return _read_synonyms(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _read_synonyms(path: Path, modified: int) -> Mapping[str, tuple[str, ...]]:
+    """Return the synonyms of a file; `modified` is part of the cache's key."""
+    values = {word: found for word, found in Synonyms.values_of_words(path).items() if word.isalpha()}
+    if _is_table(path):
+        words_of: defaultdict[str, set[str]] = defaultdict(set)
+        for word, synsets in values.items():
+            for synset in synsets:
+                words_of[synset].add(word)
+        values = {word: set().union(*(words_of[each] for each in synsets)) for word, synsets in values.items()}
+    lowered = {word: {each.lower() for each in found if each.isalpha()} - {word} for word, found in values.items()}
+    return {word: tuple(sorted(found)) for word, found in lowered.items() if found}
+
+
+def _is_table(path: Path) -> bool:
+    for _, line in text_lines(path, path.name):
+        return {WORD_COLUMN, Synonyms.column} <= {*line.split("\t")}
+    return False

@@ -14,8 +14,8 @@ from search_space.packing.sequences import EntityNames
 from steeplechase.foundation.errors import CorruptionError, damage_refused
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.mentions.declaration import Mention, MentionFinder, without_overlaps
-from steeplechase.tasks.stored_arrays import read_array
 from steeplechase.tasks.tokenizer import Tokenizer, TokensWithOffsets
+from steeplechase.tasks.tokens import read_array
 
 DOCUMENTS_PER_BATCH = 512
 NAMES_FILE = "entities.json"

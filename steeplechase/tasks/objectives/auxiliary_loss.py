@@ -20,11 +20,7 @@ from search_space.packing.sequences import PairSequences, Sequences
 from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.tasks.masking import MaskedBatch, Rows, Words, mask
 from steeplechase.tasks.objectives import model_class
-from steeplechase.tasks.objectives.masked_tokens import (
-    MaskedTensors,
-    MaskedTokenModel,
-    masked_token_loss,
-)
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors, MaskedTokenModel, masked_token_loss
 from steeplechase.tasks.tokenizer import Tokenizer
 
 Targets = TypeVar("Targets", bound=Rows)

@@ -22,11 +22,7 @@ from steeplechase.models.heads.logit import EntityHead
 from steeplechase.models.heads.masked_language_model import gather_masked
 from steeplechase.models.precision import to_float32
 from steeplechase.tasks.masking import MaskedBatch, Words, mask
-from steeplechase.tasks.objectives.masked_tokens import (
-    MaskedTensors,
-    MaskedTokenModel,
-    masked_token_loss,
-)
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors, MaskedTokenModel, masked_token_loss
 from steeplechase.tasks.tokenizer import Tokenizer
 from steeplechase.tasks.tokenizer.word_boundaries import words_of
 

@@ -23,11 +23,7 @@ from steeplechase.models.precision import to_float32
 from steeplechase.models.segment_memory import KeptMemory, SegmentMemory, read_segment
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.masking import MaskedBatch, PaddedBatch, padded
-from steeplechase.tasks.objectives.masked_tokens import (
-    MaskedTensors,
-    MaskedTokenModel,
-    masked_token_loss,
-)
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors, MaskedTokenModel, masked_token_loss
 from steeplechase.tasks.objectives.pretraining_model import EvaluationSource
 from steeplechase.tasks.tokenizer import Tokenizer
 

@@ -16,11 +16,7 @@ from search_space.visibility import Visibility
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.visible_tokens import visible_tokens
 from steeplechase.tasks.masking import PaddedBatch, mask, padded
-from steeplechase.tasks.objectives.masked_tokens import (
-    MaskedTensors,
-    MaskedTokenModel,
-    masked_token_loss,
-)
+from steeplechase.tasks.objectives.masked_tokens import MaskedTensors, MaskedTokenModel, masked_token_loss
 from steeplechase.tasks.tokenizer import Tokenizer
 
 SEGMENT_OF: dict[Visibility, tuple[int, int]] = {

@@ -14,9 +14,9 @@ from search_space.objective import Supersense
 from search_space.packing.sequences import Sequences
 from search_space.selection.numbering import NONE
 from steeplechase.foundation.numpy_on_use import Numbers
+from steeplechase.models.encoder import SupersenseEmbeddings
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from steeplechase.models.precision import to_float32
-from steeplechase.models.supersense_embeddings import SupersenseEmbeddings
 from steeplechase.tasks.masking import PreferredWords, Rows, Words
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel, MaskedSequences
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.plugin_layout import place_of
+from steeplechase.foundation.option_modules import place_of
 
 Function = Callable[..., float | Mapping[str, float]]
 FORM = re.compile(r"(?P<file>[a-z_][a-z0-9_]*):(?P<function>[a-z_][a-z0-9_]*)")

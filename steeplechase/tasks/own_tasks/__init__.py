@@ -7,8 +7,15 @@ from pydantic import Field
 from steeplechase.foundation.schema import OPTION
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.task import DownstreamTask
-from steeplechase.tasks.own_tasks.derived import FeatureTask, ResolvedFeatures, ResolvedVariant, VariantTask
-from steeplechase.tasks.own_tasks.rarified import RareWordsTask, RarifiedTask, ResolvedRarified
+from steeplechase.tasks.own_tasks.derived import (
+    FeatureTask,
+    RareWordsTask,
+    RarifiedTask,
+    ResolvedFeatures,
+    ResolvedRarified,
+    ResolvedVariant,
+    VariantTask,
+)
 from steeplechase.tasks.own_tasks.table import TableFormat, TableTask
 
 OwnTask = Annotated[TableTask | FeatureTask | VariantTask | RarifiedTask | RareWordsTask, OPTION]

@@ -12,8 +12,14 @@ from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.labelled.without_value import without_value
 from steeplechase.tasks.own_tasks.columns import TableColumns, named
 from steeplechase.tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file, unknown_labels
-from steeplechase.tasks.own_tasks.split import repeated_in_train, split, texts_of
-from steeplechase.tasks.own_tasks.table import TableFormat, TableTask, questions_of
+from steeplechase.tasks.own_tasks.table import (
+    TableFormat,
+    TableTask,
+    questions_of,
+    repeated_in_train,
+    split,
+    texts_of,
+)
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 ENTITIES, OUTSIDE = "entity_", "O"

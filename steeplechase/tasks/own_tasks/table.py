@@ -1,8 +1,13 @@
-"""`kind: table`, a user's own task from CSV, TSV, JSONL, Parquet or CoNLL files; its columns decide its form."""
+"""`kind: table`, a user's own task from CSV, TSV, JSONL, Parquet or CoNLL files; its columns decide its form.
 
-from collections.abc import Iterator, Mapping, Sequence
+Splits one table into train and dev by a hash of the texts, which no label and no order of rows enters.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
@@ -16,10 +21,38 @@ from steeplechase.tasks.labelled.task import DownstreamTask, Example, Part, Task
 from steeplechase.tasks.own_tasks.columns import DEFAULTS, METRICS, Column, TableColumns, TableLayout
 from steeplechase.tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file, unknown_labels
 from steeplechase.tasks.own_tasks.rows import KNOWN, format_of, is_conll
-from steeplechase.tasks.own_tasks.split import split
 from steeplechase.tasks.splits import LoadedSplit
-from steeplechase.tasks.squad.questions import SquadFile
-from steeplechase.tasks.squad.rows import read_rows
+from steeplechase.tasks.squad.questions import SquadFile, read_rows
+
+SALT = b"dev share:"  # part of every hash; another value gives another split
+
+
+def split(rows: Sequence[ParsedRow], dev_share: float) -> dict[str, tuple[ParsedRow, ...]]:
+    """Return the rows of train and dev: equal texts are in one part, chosen by a hash of the text alone."""
+    hashes = [sha256(SALT + "\0".join(texts_of(row.example)).encode()).digest() for row in rows]
+    groups = Counter(hashes)
+    wanted, chosen, count = dev_share * len(rows), set[bytes](), 0
+    for group in sorted(groups):
+        if count >= wanted:
+            break
+        chosen.add(group)
+        count += groups[group]
+    return {
+        "train": tuple(row for row, key in zip(rows, hashes, strict=True) if key not in chosen),
+        "dev": tuple(row for row, key in zip(rows, hashes, strict=True) if key in chosen),
+    }
+
+
+def repeated_in_train(train: Iterable[Example], dev: Iterable[Example]) -> int:
+    """Return the number of dev examples whose texts are those of a train example."""
+    seen = {texts_of(example) for example in train}
+    return sum(texts_of(example) in seen for example in dev)
+
+
+def texts_of(example: Example) -> tuple[str, ...]:
+    """Return what makes two examples equal: their texts, without case and outer spaces."""
+    return tuple(text.strip().lower() for text in (example.first, example.second or "", *example.endings))
+
 
 PARTS = ("train", "dev", "test")
 SQUAD_METRICS = ("f1", "exact")

@@ -21,7 +21,7 @@ from steeplechase.tasks.references import (
     NO_ANSWER,
     WHOLE_TEXT,
 )
-from steeplechase.tasks.sentence_starts import BETWEEN_SENTENCES
+from steeplechase.tasks.tokens import BETWEEN_SENTENCES
 
 NO_ANSWER_TEXT = ""
 

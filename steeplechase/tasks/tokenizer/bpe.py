@@ -9,11 +9,11 @@ from typing import Literal, Self
 
 from steeplechase.tasks.tokenizer.library import Pipeline, bert_pipeline, learned_merges, library, pieces_in_order
 from steeplechase.tasks.tokenizer.tokenizer import LearnedOption, Tokenizer, exactly
-from steeplechase.tasks.tokenizer_file import Settings
 from steeplechase.tasks.vocabulary import (
     MERGES_FILE,
     NUMBERED_FILE,
     SPECIAL_TOKENS,
+    Settings,
     alphabet_of,
     merges_text,
     numbered_text,

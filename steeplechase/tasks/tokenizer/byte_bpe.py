@@ -11,8 +11,7 @@ from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.tokenizer.bpe import MINIMUM_FREQUENCY, Bpe
 from steeplechase.tasks.tokenizer.library import Pipeline, learned_merges, library, pieces_in_order
 from steeplechase.tasks.tokenizer.tokenizer import LearnedOption, exactly
-from steeplechase.tasks.tokenizer_file import Settings
-from steeplechase.tasks.vocabulary import SPECIAL_TOKENS, read_merges
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS, Settings, read_merges
 
 WHITE_SPACE = tuple("ĠĊĉčċČ")
 """The bytes of a space, of line breaks and of tabs, as the library writes them."""

@@ -14,10 +14,10 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.data_folder import resolved
 from steeplechase.tasks.tokenizer.library import Pipeline, bert_pipeline, library, pieces_in_order
 from steeplechase.tasks.tokenizer.tokenizer import Tokenizer, TokenizerOption
-from steeplechase.tasks.tokenizer_file import Settings
 from steeplechase.tasks.vocabulary import (
     SPECIAL_TOKENS,
     VOCABULARY_FILE,
+    Settings,
     alphabet_of,
     read_vocabulary,
     vocabulary_text,

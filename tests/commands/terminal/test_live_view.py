@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from runners.cost_estimate.flops import stage_flops
+from runners.cost_estimate.gpu_hours import stage_flops
 from runners.run_progress import RunProgress
 from runners.stages.context import StageProgress
 from runners.stages.pretrain import PretrainStage
@@ -26,7 +26,7 @@ from runners.work_queue import Failure, StageTask
 from search_space.objective import MaskedLanguageModel
 from steeplechase.commands.terminal import live_view, screen
 from steeplechase.commands.terminal.live_view import LiveView
-from steeplechase.commands.terminal.trial_grid import MARKS, trial_grid
+from steeplechase.commands.terminal.screen import MARKS, trial_grid
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.records import TrialRow, TrialStatus
 from steeplechase.tasks.contracts.small_candidates import small_candidate

@@ -9,9 +9,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from search_space.activation_memory import activation_memory
 from search_space.cost import MATMUL, Operations
+from steeplechase.models.activation_checkpointing import saved_bytes
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.encoder_decoder import EncoderDecoder
-from steeplechase.models.saved_activations import saved_bytes
 from tests.factories.encoder_decoders import CHANGES, architecture, built, tokens
 
 LENGTH = 12

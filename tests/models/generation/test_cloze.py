@@ -10,7 +10,7 @@ from torch.nn.functional import log_softmax
 from search_space.architecture import Architecture
 from steeplechase.models.attention_context import AttentionContext
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.generation.cloze import cloze_decoding
+from steeplechase.models.generation.decoding import cloze_decoding
 from steeplechase.models.generation.search import SearchSettings, beam_search, greedy_search
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.visible_tokens import visible_tokens

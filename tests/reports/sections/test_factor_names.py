@@ -13,14 +13,7 @@ from reports.report import Report, build
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 from steeplechase.configuration.arms import ArmTable, Rules
-from steeplechase.configuration.designs import (
-    Factorial,
-    KeepOne,
-    Ladder,
-    LeaveOneOut,
-    ListDesign,
-    OneFactor,
-)
+from steeplechase.configuration.designs import Factorial, KeepOne, Ladder, LeaveOneOut, ListDesign, OneFactor
 from steeplechase.configuration.designs.point import PointDesign
 from tests.factories.read_reports import rows_of
 from tests.factories.reports import Trial, document, snapshot

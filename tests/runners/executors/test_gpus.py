@@ -30,14 +30,7 @@ from steeplechase.ledger.records import Status, TrialStatus
 from steeplechase.ledger.stage_results import FailedStage
 from steeplechase.tasks.contracts.small_candidates import small_candidate
 from tests.factories.paths import ROOT
-from tests.factories.simulated_training import (
-    Track,
-    curve,
-    folder_of,
-    found,
-    small_search,
-    small_table,
-)
+from tests.factories.simulated_training import Track, curve, folder_of, found, small_search, small_table
 from tests.factories.simulated_tune import Handed
 
 CARDS = ("0", "1", "2", "3")

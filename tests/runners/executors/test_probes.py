@@ -6,7 +6,7 @@ import pytest
 
 from steeplechase.commands.arguments import choose_any
 from steeplechase.ledger.metrics import final_loss
-from steeplechase.ledger.reading import snapshot_at
+from steeplechase.ledger.snapshot import snapshot_at
 from tests.factories.local_models import run
 from tests.factories.paths import EXPERIMENTS
 

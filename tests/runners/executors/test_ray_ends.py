@@ -13,15 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.factories.command_line import (
-    ROOT,
-    Run,
-    command,
-    descendants,
-    end_by_themselves,
-    lend,
-    variables,
-)
+from tests.factories.command_line import ROOT, Run, command, descendants, end_by_themselves, lend, variables
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
 

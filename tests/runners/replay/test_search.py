@@ -8,8 +8,8 @@ import numpy as np
 import optuna
 import pytest
 
-from runners.replay.features import features_of
 from runners.replay.replay import trainings
+from runners.replay.search import features_of
 from runners.replay.settings import SEARCHES, TOKENS, SearchSettings, SettingsOf
 from runners.work_queue import Failure, StageTask
 from steeplechase.configuration.arm import BASELINE

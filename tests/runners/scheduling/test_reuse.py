@@ -9,7 +9,7 @@ import pytest
 from steeplechase.foundation.errors import ConflictError, CorruptionError
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.reused_rows import COPIES
-from steeplechase.ledger.reused_sources import reused_sources
+from steeplechase.ledger.sessions import reused_sources
 from steeplechase.ledger.snapshot import snapshot
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import Killed, Track, folder_of, found

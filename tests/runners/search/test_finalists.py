@@ -9,7 +9,7 @@ import pytest
 
 from runners.replay.curves import own_ledger
 from runners.replay.recorded_decisions import reproduce
-from runners.search.final_phase import ranked_candidates
+from runners.search.next_arms import ranked_candidates
 from runners.search.observations import Observation
 from steeplechase.configuration.arm import changed_arm
 from steeplechase.configuration.experiment import Experiment

@@ -9,9 +9,8 @@ import pytest
 
 from runners.scheduling.cohort_search import CohortSearch
 from runners.scheduling.rows import Fact, Rows
-from runners.search.final_phase import finalists_fact, ranked_candidates, winner_fact
 from runners.search.history import SearchHistory
-from runners.search.next_arms import in_effect
+from runners.search.next_arms import finalists_fact, in_effect, ranked_candidates, winner_fact
 from steeplechase.configuration.arm import changed_arm
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import final_experiment
@@ -19,7 +18,7 @@ from steeplechase.configuration.hurdles.cohorts import TopFraction
 from steeplechase.configuration.hurdles.population import State, TrialView
 from steeplechase.configuration.hurdles.progressive_mean import ProgressiveMean
 from steeplechase.configuration.hurdles.rungs import Hurdle
-from steeplechase.ledger.final_plan import FINALISTS, FinalPlan
+from steeplechase.ledger.phase_plans import FINALISTS, FinalPlan
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow
 from tests.factories import simulated_training as simulated
 from tests.factories.keys import KEY

@@ -25,15 +25,15 @@ from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import read_example_values
-from steeplechase.ledger.result_files import CHECKPOINT, example_scores_file, predictions_file
+from steeplechase.ledger.paths import CHECKPOINT, example_scores_file, predictions_file
 from steeplechase.ledger.stage_results import ExampleValues
 from steeplechase.models.downstream_model import build_fine_tuned
 from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.encoding import EncodedExamples, save_examples
+from steeplechase.tasks.labelled.forms import load_words
 from steeplechase.tasks.labelled.scoring import score, score_tags
 from steeplechase.tasks.labelled.task import Example
-from steeplechase.tasks.labelled.words import load_words
 from tests.factories.small_experiments import WORDS, architecture, convolutions
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from torch.nn.functional import log_softmax, logsigmoid
 
 from runners.computing.linear_probe import fit_probe, word_vectors
-from runners.frozen_scoring import frozen_scores
+from runners.named_predictions import frozen_scores
 from runners.stages.context import ProgressFile, StageContext
 from runners.stages.linear_probe import LinearProbeStage
 from runners.stages.minimal_pairs import MinimalPairsStage, sentence_scores
@@ -23,9 +23,8 @@ from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.encoding import save_examples
-from steeplechase.tasks.labelled.minimal_pairs import encode_pairs, save_groups
+from steeplechase.tasks.labelled.forms import encode_pairs, encode_words, save_groups, save_words
 from steeplechase.tasks.labelled.task import Example
-from steeplechase.tasks.labelled.words import encode_words, save_words
 from steeplechase.tasks.objectives import (
     all_tokens_masked_language_model,
     build_model,

@@ -24,8 +24,8 @@ from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import read_example_values
 from steeplechase.ledger.metrics import final_loss
+from steeplechase.ledger.paths import HELD_OUT_LOSSES
 from steeplechase.ledger.records import Record, Status, TrialRow
-from steeplechase.ledger.result_files import HELD_OUT_LOSSES
 from steeplechase.ledger.stage_results import ExampleValues, PretrainResult
 from steeplechase.ledger.trial_history import history_of
 from steeplechase.tasks.contracts.small_candidates import text

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from runners.computing import examples, generated_texts
 from runners.computing.examples import encode_part
 from runners.computing.fine_tune import load_pretrained
-from runners.cost_estimate.flops import stage_flops
+from runners.cost_estimate.gpu_hours import stage_flops
 from runners.dag import shared_stages, trial_stages
 from runners.stages.context import ProgressFile, StageContext
 from runners.stages.examples import ExamplesStage
@@ -33,7 +33,7 @@ from steeplechase.commands.generate import Search, texts_of
 from steeplechase.configuration.fine_tuning import SourceEncoder, TextGeneration
 from steeplechase.foundation.errors import DataError
 from steeplechase.ledger.checkpoints import TunedTrial
-from steeplechase.ledger.result_files import CHECKPOINT, SOURCE_TOKENIZER, predictions_file
+from steeplechase.ledger.paths import CHECKPOINT, SOURCE_TOKENIZER, predictions_file
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.downstream_model import build_fine_tuned
 from steeplechase.models.encoder import Encoder

@@ -36,17 +36,17 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.checkpoints import TunedTrial
 from steeplechase.ledger.example_values import read_example_values
+from steeplechase.ledger.paths import CHECKPOINT, example_scores_file, predictions_file
 from steeplechase.ledger.records import Status
-from steeplechase.ledger.result_files import CHECKPOINT, example_scores_file, predictions_file
 from steeplechase.ledger.stage_results import ExampleValues
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
 from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.downstream.squad import score_files
 from steeplechase.tasks.labelled.task import Example
-from steeplechase.tasks.squad.evaluate import score_files
-from steeplechase.tasks.squad.subsets import selection_half_of_questions
-from steeplechase.tasks.squad.windows_on_disk import load_questions
+from steeplechase.tasks.squad.prepare import selection_half_of_questions
+from steeplechase.tasks.squad.windows import load_questions
 from tests.factories import simulated_training as simulated
 from tests.factories.encoder_decoders import architecture
 from tests.factories.small_experiments import WORDS as COPIED

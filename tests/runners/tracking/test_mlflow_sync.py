@@ -15,7 +15,7 @@ from runners.tracking import TrackingStore
 from runners.tracking.runs import study_name
 from steeplechase.commands import run
 from steeplechase.commands.arguments import Chosen, choose
-from steeplechase.commands.stopping import Stopping
+from steeplechase.commands.run import Stopping
 from steeplechase.commands.terminal import mlflow_sync as mirroring
 from steeplechase.commands.terminal.mlflow_sync import Mirroring
 from steeplechase.foundation.errors import ConflictError, DataError, MachineError, StoppedError, UserError

@@ -26,8 +26,8 @@ from runners.training.optimisers import build_optimiser
 from search_space.candidate import Candidate
 from search_space.convolution import Depthwise, SpanDynamic
 from search_space.convolution.option import ConvolutionOption
-from search_space.mask_rate_schedule import MaskRateSchedule
 from search_space.objective import Denoising, LanguageModel, MaskedLanguageModel, ReplacedTokenDetection
+from search_space.objective.masked_language_model import MaskRateSchedule
 from search_space.output_layer import AdaptiveSoftmax
 from search_space.packing import Consecutive
 from steeplechase.foundation.errors import MachineError

@@ -25,7 +25,7 @@ from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.encoder_decoder import EncoderDecoder, add_source_encoder, first_stage_parameters
 from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.evaluation_set import EvaluationSet
-from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs
+from steeplechase.tasks.labelled.forms import EncodedTextPairs
 from steeplechase.tasks.masking import mask
 from tests.factories.encoder_decoders import architecture
 from tests.factories.planted_text_pairs import FIRST_SYMBOL, START, VOCABULARY, planted_pairs

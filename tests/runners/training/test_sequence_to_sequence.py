@@ -13,10 +13,18 @@ from hypothesis import settings as examples_of
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
-from runners.training.cloze_writer import ClozeModel, ClozeWriter, JoinedPairs, chosen_tokens
 from runners.training.optimisers.adamw import adamw
 from runners.training.sequence_to_sequence import TrainingSettings, mean_target_loss, train_pairs
-from runners.training.text_writer import NOT_PREDICTED, DecoderWriter, PairTensors, pair_loss
+from runners.training.text_writer import (
+    NOT_PREDICTED,
+    ClozeModel,
+    ClozeWriter,
+    DecoderWriter,
+    JoinedPairs,
+    PairTensors,
+    chosen_tokens,
+    pair_loss,
+)
 from search_space.architecture import Architecture
 from steeplechase.models.attention_context import AttentionContext
 from steeplechase.models.encoder_decoder import EncoderDecoder
@@ -24,7 +32,7 @@ from steeplechase.models.generation.decoding import target_decoding
 from steeplechase.models.generation.search import SearchSettings, beam_search, greedy_search
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.visible_tokens import visible_tokens
-from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs
+from steeplechase.tasks.labelled.forms import EncodedTextPairs
 from tests.factories.encoder_decoders import architecture, built
 from tests.factories.planted_text_pairs import END, START, VOCABULARY, planted_pairs, trained_on_planted_pairs
 from tests.factories.small_experiments import WORDS, stir

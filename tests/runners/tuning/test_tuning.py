@@ -20,8 +20,8 @@ from search_space.overrides import apply
 from steeplechase.configuration.tuning import Tune, name_of, points_of, value_at
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.canonical import canonical, canonical_text
+from steeplechase.ledger.phase_plans import chosen, mean_over_seeds
 from steeplechase.ledger.snapshot import Snapshot
-from steeplechase.ledger.tuning_plan import chosen, mean_over_seeds
 from tests.factories.simulated_training import curve, search
 from tests.factories.tuning_runs import RATE, SHARED_RATE, TUNE, best_at, ran, tuned
 

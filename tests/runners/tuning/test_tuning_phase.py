@@ -12,9 +12,9 @@ from search_space.overrides import difference
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.phase_plans import CHOICES
 from steeplechase.ledger.records import Status
 from steeplechase.ledger.stage_results import FineTuneResult
-from steeplechase.ledger.tuning_plan import CHOICES
 from tests.factories.crashing_ledger import CrashingLedger
 from tests.factories.simulated_training import SMALL, TOKENS_PER_STEP, Killed, Track, chance_of, curve, folder_of
 from tests.factories.tuning_runs import RATE, SHARED_RATE, TUNE, best_at, came_to, own_names, ran, tuned

@@ -20,14 +20,7 @@ from search_space.recipe import Recipe
 from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.contracts.small_candidates import text
 from steeplechase.tasks.objectives import build_model
-from tests.factories.small_experiments import (
-    WORDS,
-    architecture,
-    architectures,
-    convolutions,
-    generators,
-    of_table_2,
-)
+from tests.factories.small_experiments import WORDS, architecture, architectures, convolutions, generators, of_table_2
 
 
 def parameters(module: nn.Module) -> int:

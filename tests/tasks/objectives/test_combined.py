@@ -5,13 +5,7 @@ import pytest
 import torch
 
 from search_space.candidate import Candidate
-from search_space.objective import (
-    Combined,
-    NextSentencePrediction,
-    SentenceStructure,
-    SpanBoundary,
-    WordStructure,
-)
+from search_space.objective import Combined, NextSentencePrediction, SentenceStructure, SpanBoundary, WordStructure
 from search_space.objective.auxiliary_loss import AuxiliaryLoss
 from search_space.selection import SpanGeometric
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryBatch, AuxiliaryLossModel

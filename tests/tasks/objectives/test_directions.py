@@ -15,14 +15,7 @@ from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
-from tests.factories.small_experiments import (
-    WORDS,
-    candidate,
-    convolutions,
-    evaluation_set_of,
-    sequences_of,
-    stir,
-)
+from tests.factories.small_experiments import WORDS, candidate, convolutions, evaluation_set_of, sequences_of, stir
 
 SYMBOLS, PAIRS, FIRST = 16, 4, len(SPECIAL_TOKENS)
 

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 from steeplechase.foundation.errors import CorruptionError
-from steeplechase.tasks.squad.files import squad_file
-from steeplechase.tasks.squad.official_metrics import squad_scores
+from steeplechase.tasks.squad.json_files import squad_file
+from steeplechase.tasks.squad.official_metrics import chosen_threshold, squad_scores
+from steeplechase.tasks.squad.prepare import held_out, taken
 from steeplechase.tasks.squad.questions import Answer, Question, read_squad
 from steeplechase.tasks.squad.spans import with_threshold
-from steeplechase.tasks.squad.subsets import held_out, taken
-from steeplechase.tasks.squad.thresholds import chosen_threshold
-from steeplechase.tasks.squad.windows import Windows, encode_windows
-from steeplechase.tasks.squad.windows_on_disk import answers_of, load_question_windows, save_questions
+from steeplechase.tasks.squad.windows import (
+    Windows,
+    answers_of,
+    encode_windows,
+    load_question_windows,
+    save_questions,
+)
 from steeplechase.tasks.tokenizer import Tokenizer
 from tests.factories.published_data import published
 

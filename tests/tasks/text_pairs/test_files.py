@@ -11,8 +11,8 @@ import pytest
 from steeplechase.foundation.errors import CorruptionError, DataError
 from steeplechase.tasks.dataset_folder import FolderOfTasks
 from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.labelled.forms import encode_text_pairs, load_text_pairs, save_text_pairs
 from steeplechase.tasks.labelled.task import Example, Examples
-from steeplechase.tasks.labelled.text_pairs import encode_text_pairs, load_text_pairs, save_text_pairs
 from steeplechase.tasks.references.most_frequent import lead_scores, round_trip_scores
 from tests.factories.published_data import ROOT, published
 from tests.factories.small_experiments import WORDS

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from steeplechase.commands.score import evaluate
 from steeplechase.foundation.errors import DataError, MachineError
 from steeplechase.tasks import text_metrics
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.task import Evaluation
 from steeplechase.tasks.text_metrics import LIBRARIES, MODULES, RESAMPLES, refuse_missing_libraries, text_scores
 from steeplechase.tasks.text_metrics.rouge import f1_of_texts
-from steeplechase.tasks.text_pair_evaluation import evaluate
 from tests.factories.published_data import published
 
 

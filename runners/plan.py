@@ -216,7 +216,7 @@ def candidates_like(experiment: Experiment, arm: Arm) -> int:
 
 def missing_of(store: ArtifactStore, stages: Iterable[Stage]) -> list[Stage]:
     """Return the stages whose results are not in the store."""
-    return [stage for stage in stages if not store.has(stage.kind, stage.key)]
+    return [stage for stage in stages if not (store.may_have(stage.kind) and store.has(stage.kind, stage.key))]
 
 
 def _notes(experiment: Experiment) -> list[str]:

@@ -7,6 +7,7 @@ that is all start-up and of one that is all pace. Two measured sizes tell them a
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import isclose, log
 from pathlib import Path
 from shutil import disk_usage
@@ -20,6 +21,7 @@ from runners.stages.linear_probe import LinearProbeStage
 from runners.stages.minimal_pairs import MinimalPairsStage
 from runners.stages.pretrain import PretrainStage
 from runners.stages.stage import Stage
+from search_space.architecture import Architecture
 from steeplechase.foundation.atomic_files import existing
 
 NEAREST = 30
@@ -83,14 +85,15 @@ def predicted(stages: Iterable[Stage], measurements: Iterable[Measured]) -> Pred
     used: set[tuple[str, str]] = set()
     unscaled: set[str] = set()
     costs: dict[tuple[str, str, float, int], tuple[Range, Range | None]] = {}
+    parameters_of = cache(_parameters)  # thousands of stages have few architectures
     for stage in stages:
-        device, parameters = _encoder_of(stage)
+        device, architecture = _encoder_of(stage)
         group = (stage.kind, device)
         if group not in by_group:
             missing.add(stage.kind)
             continue
         used.add(group)
-        size = (*group, stage_flops(stage), parameters)
+        size = (*group, stage_flops(stage), parameters_of(architecture))
         unscaled |= set() if size[2] else {stage.kind}
         if size not in costs:
             costs[size] = _cost(by_group[group], *size[2:])
@@ -173,11 +176,15 @@ def _distance(size: float, other_size: float) -> float:
     return abs(log(max(size, 1.0)) - log(max(other_size, 1.0)))
 
 
-def _encoder_of(stage: Stage) -> tuple[str, int]:
-    """Return the device of a stage and the parameters of its encoder, 0 without one."""
+def _encoder_of(stage: Stage) -> tuple[str, Architecture | None]:
+    """Return the device of a stage and the architecture of its encoder, None without one."""
     declaration = stage.declaration
     if isinstance(declaration, PretrainStage | MinimalPairsStage):
-        return declaration.candidate.recipe.device, declaration.candidate.architecture.parameters
+        return declaration.candidate.recipe.device, declaration.candidate.architecture
     if isinstance(declaration, ON_ENCODER):
-        return declaration.device, declaration.architecture.parameters
-    return "cpu", 0
+        return declaration.device, declaration.architecture
+    return "cpu", None
+
+
+def _parameters(architecture: Architecture | None) -> int:
+    return 0 if architecture is None else architecture.parameters

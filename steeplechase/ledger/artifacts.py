@@ -78,6 +78,10 @@ class ArtifactStore:
         """Return the file in which a running stage reports its progress."""
         return inside(self.root, f"{PROGRESS}/{key}.json")
 
+    def may_have(self, kind: str) -> bool:
+        """Return whether any stage of a kind may be finished: keys of thousands of stages take seconds."""
+        return (self.root / kind).exists()
+
     def has(self, kind: str, key: str) -> bool:
         """Return whether a stage is finished. Raises CorruptionError where something else has its place."""
         folder = self.folder(kind, key)

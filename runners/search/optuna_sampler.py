@@ -153,8 +153,7 @@ def importance(design: Search, baseline: Candidate, observations: tuple[Observat
             study.add_trial(trial)
     if len({trial.value for trial in study.trials}) < 2:  # without variance there are no shares, and Optuna warns
         return {}
-    params = [trial.params for trial in study.trials]
-    shared = [path for path in axes_of(design, baseline) if all(path in each for each in params)]
+    shared = [path for path in axes_of(design, baseline) if all(path in trial.params for trial in study.trials)]
     try:
         evaluator = optuna.importance.PedAnovaImportanceEvaluator()
         return dict(optuna.importance.get_param_importances(study, evaluator=evaluator, params=shared))

@@ -14,7 +14,8 @@ from pydantic import Field, field_validator, model_validator
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.layer_program import LayerProgram
-from search_space.module_factories import Counts, ModuleFault, counted, factory_module
+from search_space.module_counts import Counts, ModuleFault, counted
+from search_space.module_factories import factory_module
 from search_space.shape import AttentionShape
 from search_space.stack import Block
 from steeplechase.foundation.canonical import canonical, canonical_text

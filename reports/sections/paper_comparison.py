@@ -11,7 +11,7 @@ from reports.statistics.metrics import Metric, in_place_of_score
 from reports.statistics.results import Results
 from reports.table import Column, Row, Table, number, shown, words
 from search_space.cost import CONVENTIONS
-from search_space.module_factories import ModuleFault
+from search_space.module_counts import ModuleFault
 from search_space.released.papers import PublishedRow, PublishedTable, published
 from steeplechase.analysis.difference import Effect
 from steeplechase.configuration.metrics import DESCRIPTIONS, SCORE

@@ -1,6 +1,6 @@
 """Masked language modelling: predict the masked tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1.
 
-A share of predicted tokens that changes at the beginning of training. Ankner et al. 2023, arXiv 2305.15096.
+The share of predicted tokens may change at the beginning of training: Ankner et al. 2023, arXiv 2305.15096.
 """
 
 import math

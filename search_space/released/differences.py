@@ -1,6 +1,6 @@
-"""Departures: how a candidate and its budget differ from a released model, from the declarations.
+"""How a candidate and its budget differ from a released model, and what a publication says of that model's size.
 
-What a publication says of a released model's size, beside this project's count by the closed form.
+Both from the declarations; sizes are counted by the closed form.
 """
 
 from collections.abc import Iterator
@@ -13,6 +13,14 @@ from search_space.recipe import Recipe
 from search_space.released.models import PRESETS, Preset, parameters_as_published
 from search_space.released.papers import OptionDeparture, published
 from steeplechase.foundation.schema import VARIANT_KEY, Schema
+
+NOT_NUMBERS = (
+    *("recipe.device", "recipe.activation_checkpointing", "recipe.micro_batches", "recipe.processes"),
+    *("recipe.noise_seed", "recipe.deterministic", "recipe.compile"),
+)
+"""Fields that are not departures: they depend on the machine, or leave the expectation unchanged."""
+AS_UPDATES = ("recipe.schedule", "recipe.token_share")
+"""Fields compared in updates."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +65,6 @@ def publication_of(name: str) -> Publication | None:
         None if printed is None else everything.sources[costs.source_of("printed_parameters")],
         preset.notes,
     )
-
-
-NOT_NUMBERS = (
-    *("recipe.device", "recipe.activation_checkpointing", "recipe.micro_batches", "recipe.processes"),
-    *("recipe.noise_seed", "recipe.deterministic", "recipe.compile"),
-)
-"""Fields that are not departures: they depend on the machine, or leave the expectation unchanged."""
-AS_UPDATES = ("recipe.schedule", "recipe.token_share")
-"""Fields compared in updates."""
 
 
 @dataclass(frozen=True)

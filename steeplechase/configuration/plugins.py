@@ -23,7 +23,8 @@ from pydantic import BaseModel
 
 from search_space.architecture import Architecture
 from search_space.module_architecture import ModuleArchitecture
-from search_space.module_factories import PLUGIN_FILES, PLUGINS, imported_names, source_hash
+from search_space.module_counts import PLUGINS
+from search_space.module_factories import PLUGIN_FILES, imported_names, source_hash
 from search_space.sublayer import sublayers_by_letter
 from steeplechase.configuration.plugin_declarations import DECLARED, DOWNSTREAM, declaration_mistakes
 from steeplechase.foundation.atomic_files import sha256_of

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from search_space.batch_warm_up import BatchWarmUp
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel
 from search_space.packing import Consecutive
 from search_space.pruning import Pruning
-from search_space.recipe import BatchWarmUp, Recipe
+from search_space.recipe import Recipe
 
 LENGTH = 16
 

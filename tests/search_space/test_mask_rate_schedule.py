@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_space.architecture import Architecture
+from search_space.batch_warm_up import BatchWarmUp
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from search_space.objective.masked_language_model import Masking, MaskRateSchedule
 from search_space.objective.pretraining_objective import PretrainingObjective
-from search_space.recipe import BatchWarmUp, Recipe
+from search_space.recipe import Recipe
 from steeplechase.foundation.schema import options_of
 
 SMALL = Architecture(depth=1, width=16, embedding_width=16, heads=2, feed_forward_width=16, vocabulary_size=50)

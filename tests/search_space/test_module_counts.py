@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from search_space import module_factories
-from search_space.module_factories import ModuleFault
+from search_space import module_counts
+from search_space.module_counts import ModuleFault
 from steeplechase.commands import check
 from steeplechase.foundation.child_process import module_command
 
@@ -19,11 +19,11 @@ def _sleeping(module: str, *_: str) -> list[str]:
 
 
 def test_a_factory_that_never_ends_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module_factories, "_CHILD", [])
-    monkeypatch.setattr(module_factories, "LONGEST_SECONDS", 0.2)
-    monkeypatch.setattr(module_factories, "module_command", _sleeping)
+    monkeypatch.setattr(module_counts, "_CHILD", [])
+    monkeypatch.setattr(module_counts, "LONGEST_SECONDS", 0.2)
+    monkeypatch.setattr(module_counts, "module_command", _sleeping)
     with pytest.raises(ModuleFault, match=r"own:make: not built and counted in 0\.2 s; its code may not end"):
-        module_factories._asked({"factory": "own:make", "architecture": "{}", "length": 8})
+        module_counts._asked({"factory": "own:make", "architecture": "{}", "length": 8})
 
 
 def test_a_contract_that_never_ends_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

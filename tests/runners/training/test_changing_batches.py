@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from runners.training.loop import TrainingData, sequences_at
+from search_space.batch_warm_up import BatchWarmUp
 from search_space.candidate import Candidate
 from search_space.objective import EntityReplacement, MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.objective.masked_language_model import MaskRateSchedule
 from search_space.packing import packings
 from search_space.packing.mentions import NO_MENTION, MentionSequences
 from search_space.packing.sequences import joined
-from search_space.recipe import BatchWarmUp
 from steeplechase.foundation.randomness import stream
 from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, WORDS, batches_of, candidate
 from tests.factories.training_data import Run, assert_bitwise_equal, lesson

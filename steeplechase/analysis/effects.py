@@ -3,17 +3,15 @@
 The pretraining seed is the replicate (MultiBERTs, Sellam et al. 2021, arXiv 2106.16163); values of several
 fine-tuning seeds are averaged before. All sums are exact, so results are independent of the order of trials.
 
-Welch's t: contrasts of independent arm means with unequal variances, degrees of freedom after Satterthwaite.
+A contrast is any weighted sum of independent arm means with unequal variances (Welch 1947, Biometrika 34, 28): an arm
+against the baseline, or a main effect of a factorial over all of its arms, whose degrees of freedom add up
+(Satterthwaite 1946, Biometrics Bulletin 2, 110). Seeds that arms share make it conservative where they correlate the
+arms positively.
 
-Welch 1947, Biometrika 34, 28; Satterthwaite 1946, Biometrics Bulletin 2, 110. A contrast is any weighted sum of arm
-means: an arm against the baseline (Welch's two-sample t), or a main effect of a factorial over all of its arms, whose
-degrees of freedom add up. Seeds that arms share make it conservative where they correlate the arms positively.
-
-Equivalence by two one-sided tests (TOST): a difference is shown to lie within a margin that was set beforehand.
-
-Schuirmann 1987, J. Pharmacokinetics and Biopharmaceutics 15, 657. Both hypotheses, "at most -margin" and "at least
-margin", are tested at alpha, so the larger p decides; it is at most alpha if and only if the interval at 1 - 2 alpha,
-90% for 5%, lies inside the margin. No correction is due between the two: at most one of them is true.
+Equivalence is shown by two one-sided tests (TOST; Schuirmann 1987, J. Pharmacokinetics and Biopharmaceutics 15, 657):
+a difference lies within a margin that was set beforehand. Both hypotheses, "at most -margin" and "at least margin",
+are tested at alpha, so the larger p decides; it is at most alpha if and only if the interval at 1 - 2 alpha, 90% for
+5%, lies inside the margin. No correction is due between the two: at most one of them is true.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,33 +26,6 @@ from steeplechase.analysis.difference import CONFIDENCE, Difference, Effect, Mea
 from steeplechase.analysis.distributions import Values, t_quantile
 from steeplechase.analysis.estimates import Estimates, Moments
 from steeplechase.analysis.paired import interval, vary
-
-
-def equivalence_p(estimates: Estimates, margin: ArrayLike) -> Values:
-    """Return the p of "the true value is not within plus and minus the margin"."""
-    return np.asarray(np.maximum(estimates.p_above(np.negative(margin)), estimates.p_below(margin)))
-
-
-def contrasts(arms: Moments, weights: Float[np.ndarray, "contrasts arms"]) -> Estimates:
-    """Return every contrast of the arms along the last axis; NaN where an arm with a weight has too few seeds."""
-    used = weights != 0
-
-    def over_arms(values: Float[np.ndarray, "*tables arms"]) -> Float[np.ndarray, "*tables contrasts arms"]:
-        return np.asarray(np.where(used, values[..., None, :], 0.0))
-
-    n = np.where(used, arms.n[..., None, :], 2.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = weights**2 * over_arms(arms.variance) / n
-        total = terms.sum(axis=-1)
-        shares = terms / total[..., None]  # squares of the terms themselves may be too small for a float
-        degrees = 1 / (shares**2 / (n - 1)).sum(axis=-1)
-    return Estimates((weights * over_arms(arms.mean)).sum(axis=-1), np.sqrt(total), degrees)
-
-
-def against_first(arms: Moments) -> Estimates:
-    """Return every other arm along the last axis minus the first one."""
-    identity = np.eye(arms.mean.shape[-1])
-    return contrasts(arms, identity[1:] - identity[0])
 
 
 def effect(
@@ -135,6 +106,11 @@ def wider(found: Estimates, other: Estimates | None) -> Estimates:
     return Estimates(found.value, error, degrees)
 
 
+def equivalence_p(estimates: Estimates, margin: ArrayLike) -> Values:
+    """Return the p of "the true value is not within plus and minus the margin"."""
+    return np.asarray(np.maximum(estimates.p_above(np.negative(margin)), estimates.p_below(margin)))
+
+
 def interval_of(found: Estimates, n: int, confidence: float = CONFIDENCE) -> Difference:
     """Return an estimate of one cell as a difference over so many seeds; without bounds where no spread is known."""
     delta = found.value.item()
@@ -147,6 +123,28 @@ def interval_of(found: Estimates, n: int, confidence: float = CONFIDENCE) -> Dif
 def shared_seeds(samples: Sequence[Iterable[int]]) -> list[int]:
     """Return the seeds that all samples have, in increasing order."""
     return sorted(set.intersection(*(set(sample) for sample in samples))) if samples else []
+
+
+def contrasts(arms: Moments, weights: Float[np.ndarray, "contrasts arms"]) -> Estimates:
+    """Return every contrast of the arms along the last axis; NaN where an arm with a weight has too few seeds."""
+    used = weights != 0
+
+    def over_arms(values: Float[np.ndarray, "*tables arms"]) -> Float[np.ndarray, "*tables contrasts arms"]:
+        return np.asarray(np.where(used, values[..., None, :], 0.0))
+
+    n = np.where(used, arms.n[..., None, :], 2.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = weights**2 * over_arms(arms.variance) / n
+        total = terms.sum(axis=-1)
+        shares = terms / total[..., None]  # squares of the terms themselves may be too small for a float
+        degrees = 1 / (shares**2 / (n - 1)).sum(axis=-1)
+    return Estimates((weights * over_arms(arms.mean)).sum(axis=-1), np.sqrt(total), degrees)
+
+
+def against_first(arms: Moments) -> Estimates:
+    """Return every other arm along the last axis minus the first one."""
+    identity = np.eye(arms.mean.shape[-1])
+    return contrasts(arms, identity[1:] - identity[0])
 
 
 def seed_moments(samples: Sequence[Sequence[float]]) -> Moments:

@@ -1,9 +1,8 @@
 """The one loader of what implements an option: the module of its kind in the package that its axis names.
 
-Names of modules as plugins, experiments and ledgers write them: the folders of the tree, without `steeplechase`.
-
-A plugin's `tasks/downstream/mine.py` is written `tasks.downstream.mine` and imported as
-`steeplechase.tasks.downstream.mine`; keys of stages hold the written name.
+Plugins, experiments and ledgers write the names of modules as the folders of the tree, without `steeplechase`: a
+plugin's `tasks/downstream/mine.py` is written `tasks.downstream.mine` and imported as
+`steeplechase.tasks.downstream.mine`. Keys of stages hold the written name.
 """
 
 from importlib import import_module

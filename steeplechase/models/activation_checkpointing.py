@@ -1,6 +1,6 @@
-"""Activation checkpointing: the saved and the recomputed values of a block. Chen et al. 2016, 1604.06174.
+"""What a forward pass saves for the backward pass: chosen by activation checkpointing, and measured in bytes.
 
-Measured memory of a forward pass: what autograd saves for the backward pass.
+Chen et al. 2016, arXiv 1604.06174; a block's other values are computed again.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
 ActivationCheckpointing = Literal["none", "selective", "full"]
-
 _aten = torch.ops.aten
 MATRIX_PRODUCTS = frozenset(
     {

@@ -12,7 +12,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from steeplechase.models.attended import weights_of
-from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext, by_head
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
+from steeplechase.models.continuation import by_head
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.sublayer.attention import Sublayer

@@ -9,14 +9,8 @@ from torch import Tensor, nn
 from search_space.normalisation import Normalisation
 from search_space.stack import Block as BlockDeclaration
 from steeplechase.foundation.option_modules import module_of
-from steeplechase.models.attention_context import (
-    NO_CONTEXT,
-    AttentionContext,
-    Continuation,
-    DecodingContext,
-    Source,
-    continuation_of,
-)
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext, DecodingContext, Source
+from steeplechase.models.continuation import Continuation, continuation_of
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.kernels.residual_norm import NO_DROPOUT, Drop
 from steeplechase.models.norm import NORMS, norm_of, prepared_norm

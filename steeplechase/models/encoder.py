@@ -1,6 +1,6 @@
 """The encoder: embeddings, then blocks of sublayers. Devlin et al. 2018; factorised embeddings: ELECTRA-Small.
 
-Supersense embeddings: those of the senses that a token's word may have. Levine et al. 2019, arXiv 1908.05646.
+Supersense embeddings are those of the senses that a token's word may have: Levine et al. 2019, arXiv 1908.05646.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""Language modelling beside a downstream task. Radford et al. 2018 (GPT), section 3.2: L3 = L2 + λ L1.
+"""Cross-entropy of predicted tokens: of a decoder's targets, and of a task's examples beside the task.
 
-Cross-entropy of a decoder's predicted tokens, through its output layer.
+The second is L3 = L2 + λ L1 of GPT: Radford et al. 2018, section 3.2.
 """
 
 from jaxtyping import Bool, Float, Int, Shaped

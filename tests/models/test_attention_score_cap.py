@@ -15,8 +15,8 @@ from search_space.cost import CONVENTIONS
 from search_space.sublayer.attention import BLOCK
 from search_space.visibility import Visibility
 from steeplechase.models.activation_checkpointing import saved_bytes
-from steeplechase.models.attention_context import by_head, continuation_of
 from steeplechase.models.attention_maps import attention_map
+from steeplechase.models.continuation import by_head, continuation_of
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.sublayer.attention import Sublayer

@@ -9,8 +9,8 @@ from torch import Tensor
 from search_space.architecture import Architecture
 from search_space.sublayer.attention import BLOCK, SelfAttention
 from search_space.visibility import Visibility
-from steeplechase.models.attention_context import continuation_of
 from steeplechase.models.attention_maps import attention_map
+from steeplechase.models.continuation import continuation_of
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.sublayer.attention import Sublayer

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import gelu, linear, silu
 
 from search_space.architecture import Architecture
-from steeplechase.models.attention_context import continuation_of
+from steeplechase.models.continuation import continuation_of
 from steeplechase.models.initialisation import initialise
 from tests.factories.small_experiments import architecture, convolutions, divisors, stir
 from tests.factories.sublayers import feed_forward_of

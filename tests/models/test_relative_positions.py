@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from search_space.architecture import Architecture
 from search_space.sublayer.attention import SelfAttention
 from steeplechase.foundation.option_modules import module_of
-from steeplechase.models.attention_context import continuation_of
+from steeplechase.models.continuation import continuation_of
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.segment_memory import KeptMemory, SegmentMemory, read_segment

@@ -14,8 +14,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
-from steeplechase.models.attention_context import AttentionContext, Continuation, DecodingContext, Source
+from steeplechase.models.attention_context import AttentionContext, DecodingContext, Source
 from steeplechase.models.block import Block
+from steeplechase.models.continuation import Continuation
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.encoder_decoder import Decoder, EncoderDecoder
 from steeplechase.models.precision import to_autocast_dtype, to_float32

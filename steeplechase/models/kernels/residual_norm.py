@@ -1,6 +1,6 @@
-"""The norm of a residual sum: one kernel in Triton on GPUs, plain torch elsewhere.
+"""The norm of a residual sum after dropout: one kernel in Triton on GPUs, plain torch elsewhere.
 
-Dropout of a block as a value, whose rate a kernel that draws by itself can read. Srivastava et al. 2014.
+Dropout is a value whose rate the kernel, which draws by itself, can read. Srivastava et al. 2014.
 """
 
 from collections.abc import Callable
@@ -13,6 +13,11 @@ from torch.nn.functional import dropout
 
 from steeplechase.models.kernels import window
 from steeplechase.models.precision import autocast_dtype, to_autocast_dtype
+
+Map = Callable[[Tensor], Tensor]
+WIDEST = 8192
+"""Channels of a vector that one program holds."""
+SEEDS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -27,12 +32,6 @@ class Drop:
 
 
 NO_DROPOUT = Drop(0.0)
-
-
-Map = Callable[[Tensor], Tensor]
-WIDEST = 8192
-"""Channels of a vector that one program holds."""
-SEEDS = 2**31 - 1
 
 
 def norm_of_sum(

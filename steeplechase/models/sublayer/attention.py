@@ -10,17 +10,10 @@ from search_space.sublayer.attention import SelfAttention
 from search_space.visibility import VISIBLE_SIDE, Visibility, looks_ahead
 from steeplechase.foundation.option_modules import module_of
 from steeplechase.models.attended import by_matrix_products, fused
-from steeplechase.models.attention_context import (
-    NO_CONTEXT,
-    AttentionContext,
-    Continuation,
-    KeyValueCache,
-    Recomputed,
-    Source,
-    by_head,
-)
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext, Source
 from steeplechase.models.attention_window import Attend, AttentionWindow
 from steeplechase.models.cast_weights import JoinedMaps
+from steeplechase.models.continuation import Continuation, KeyValueCache, Recomputed, by_head
 from steeplechase.models.convolution import PaddingMask, build_branch
 from steeplechase.models.norm import build_norm
 from steeplechase.models.position import Scored

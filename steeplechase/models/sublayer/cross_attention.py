@@ -5,7 +5,8 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from search_space.sublayer.cross_attention import CrossAttention
-from steeplechase.models.attention_context import Continuation, DecodingContext, Source, WithoutPast, by_head
+from steeplechase.models.attention_context import DecodingContext, Source
+from steeplechase.models.continuation import Continuation, WithoutPast, by_head
 from steeplechase.models.precision import without_autocast
 from steeplechase.models.prepared_layers import PreparedLinear
 

@@ -6,14 +6,8 @@ from torch import Tensor, nn
 
 from search_space.sublayer.feed_forward import FeedForward
 from steeplechase.models.activation import feed_forward_function
-from steeplechase.models.attention_context import (
-    NO_CONTEXT,
-    AttentionContext,
-    Continuation,
-    Positionwise,
-    Source,
-    WithoutPast,
-)
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext, Source
+from steeplechase.models.continuation import Continuation, Positionwise, WithoutPast
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.initialisation import truncated_normal
 from steeplechase.models.norm import build_norm

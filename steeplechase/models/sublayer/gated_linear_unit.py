@@ -5,7 +5,8 @@ from torch import Tensor, nn
 from torch.nn.functional import glu
 
 from search_space.sublayer.gated_linear_unit import GatedLinearUnit
-from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext, Positionwise
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
+from steeplechase.models.continuation import Positionwise
 from steeplechase.models.convolution import PaddingMask
 
 

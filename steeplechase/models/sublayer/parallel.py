@@ -4,14 +4,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from search_space.sublayer.parallel import ParallelSublayers
-from steeplechase.models.attention_context import (
-    NO_CONTEXT,
-    AttentionContext,
-    Continuation,
-    DecodingContext,
-    Source,
-    continuation_of,
-)
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext, DecodingContext, Source
+from steeplechase.models.continuation import Continuation, continuation_of
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.sublayer import build_sublayer
 

@@ -11,15 +11,8 @@ from runners.metric_trials import metric_warnings
 from runners.missing_data import missing_device, short_text
 from runners.opening import growth_lines
 from runners.part import WHOLE, Part
-from runners.plan_notes import (
-    TuningCost,
-    final_notes,
-    final_stages,
-    plan_tuning_of,
-    reference_notes,
-    score_notes,
-    standings_in,
-)
+from runners.plan_notes import final_notes, final_stages, reference_notes, score_notes, standings_in
+from runners.plan_tuning import TuningCost, plan_tuning_of
 from runners.settings import Selection
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
 from runners.stages.stage import Stage

@@ -12,11 +12,11 @@ from runners.dag import SharedStages
 from runners.scheduling.decisions import AUDIT, audited
 from runners.scheduling.rows import rows_of
 from runners.scheduling.state import RunState
-from runners.search.history import extra_seeds
 from runners.search.next_arms import (
     ArmEntry,
     arm_row,
     count_of_proposals,
+    extra_seeds,
     final_entries,
     finalists_fact,
     listed_entries,

@@ -11,7 +11,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from runners.named_predictions import frozen_scores, named_pairs
+from runners.frozen_scoring import frozen_scores
+from runners.named_predictions import named_pairs
 from runners.stages.fine_tune import FineTuneStage
 from runners.stages.stage import Stage, TaskStage
 from steeplechase.configuration.fine_tuning import FineTuning

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from runners.cost_estimate.gpu_hours import stage_flops
+from runners.cost_estimate.flops import stage_flops
 from runners.executors import Executor
 from runners.limits import SECONDS_PER_HOUR
 from runners.work_queue import Failure, StageTask, TaskId

@@ -10,7 +10,7 @@ from steeplechase.configuration.fine_tuning_runs import settings_of
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.dataset_folder import PublishedData
 from steeplechase.tasks.labelled.task import DownstreamTask
-from steeplechase.tasks.lexicon.supersenses import Synonyms
+from steeplechase.tasks.lexicon.synonyms import Synonyms
 from steeplechase.tasks.own_tasks import ResolvedTask, task_named
 from steeplechase.tasks.own_tasks.derived import (
     FeatureTask,
@@ -24,6 +24,10 @@ from steeplechase.tasks.own_tasks.derived import (
 )
 from steeplechase.tasks.own_tasks.resolution import ResolvedTable, resolve
 from steeplechase.tasks.own_tasks.table import TableFiles, TableFormat, TableTask
+
+NO_LABEL = frozenset({"-1", "-", "--", "?", "n/a", "na", "nan", "null"})
+"""Labels, in lower case, by which data sets say that a text has none."""
+SHOWN_LABELS = 12
 
 
 @dataclass(frozen=True)
@@ -71,11 +75,6 @@ def _resolved(tuning: FineTuning, name: str, table: TableFormat | None) -> Resol
         words = WordEmbeddings(**{field: getattr(own, field) for field in WordEmbeddings.model_fields})
     fields = {field: getattr(rarified, field) for field in RareSynonyms.model_fields}
     return ResolvedRarified(**fields, of=rarified.of, words=words, table=table)
-
-
-NO_LABEL = frozenset({"-1", "-", "--", "?", "n/a", "na", "nan", "null"})
-"""Labels, in lower case, by which data sets say that a text has none."""
-SHOWN_LABELS = 12
 
 
 def _tables(tuning: FineTuning) -> Iterator[tuple[str, ResolvedTable]]:

@@ -42,6 +42,8 @@ from steeplechase.tasks.tokens import read_tokens
 
 WORDS_ONLY = 1
 """The classifier counts single words, so that a masked word takes no other feature with it."""
+PARTS = ("train", "dev")
+TRAINED_ON = "bag_of_words_examples"
 
 
 @dataclass(frozen=True)
@@ -85,10 +87,6 @@ def rarified_examples(
         tokenizer = TokenizerWithWords(tokenizer, words, own.words.usage == "slash")
     kept_examples = replace(examples, dev=dev, others={}, left_out=left_out)
     return RarifiedExamples(kept_examples, tokenizer, {"rare_words": len(words)})
-
-
-PARTS = ("train", "dev")
-TRAINED_ON = "bag_of_words_examples"
 
 
 def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]:

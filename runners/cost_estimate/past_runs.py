@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from runners.cost_estimate.gpu_hours import task_flops
+from runners.cost_estimate.flops import task_flops
 from runners.stage_labels import pretrain_labels
 from search_space.candidate import Candidate
 from search_space.module_architecture import ModuleArchitecture

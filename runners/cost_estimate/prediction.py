@@ -13,7 +13,7 @@ from pathlib import Path
 from shutil import disk_usage
 from statistics import median, quantiles
 
-from runners.cost_estimate.gpu_hours import stage_flops
+from runners.cost_estimate.flops import stage_flops
 from runners.cost_estimate.past_runs import Measured
 from runners.stages.attention import AttentionStage
 from runners.stages.fine_tune import FineTuneStage
@@ -30,7 +30,6 @@ DISTINCT = 2.0
 """Ratio of two sizes from which the difference of their seconds tells start-up from pace."""
 WIDE = 3.0
 """Ratio of the bounds from which the middle says little."""
-
 ON_ENCODER = FineTuneStage | LinearProbeStage | AttentionStage
 """What reads a pretrained encoder without its head."""
 

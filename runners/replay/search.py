@@ -3,12 +3,11 @@
 One training at a time; the earliest trial that may continue trains to its next rung. A search does not know its
 budget, so that one with a smaller budget is the beginning of one with a larger budget.
 
-Configurations of any structure as columns of labels and numbers, for proposals among recorded candidates.
-
-A list of parts (the layers of an encoder) becomes its length and, over the parts, the sum of every number and the
-count of every label: a histogram of parts, which is what architecture kernels compare first (Ru et al. 2021, arXiv
-2006.07556, the Weisfeiler-Lehman kernel at depth 0). Numbers are rank-transformed, so that learning rates and layer
-counts have the same scale; constant columns and those with the ranks of another one are dropped.
+The sampler sees configurations as columns of labels and numbers. A list of parts (the layers of an encoder) becomes
+its length and, over the parts, the sum of every number and the count of every label: a histogram of parts, which is
+what architecture kernels compare first (Ru et al. 2021, arXiv 2006.07556, the Weisfeiler-Lehman kernel at depth 0).
+Numbers are rank-transformed, so that learning rates and layer counts have the same scale; constant columns and those
+with the ranks of another one are dropped.
 """
 
 import warnings
@@ -27,6 +26,7 @@ from steeplechase.configuration.hurdles.population import State, TrialView
 from steeplechase.foundation.randomness import stream_seed
 from steeplechase.foundation.schema import JsonValue
 
+ROUNDING = 1e-9  # sums of shares of a training
 Numbers = NDArray[np.float64]
 
 
@@ -114,7 +114,7 @@ class Told:
     final: float | None
 
 
-def next_points(
+def _next_points(
     labels: Sequence[Sequence[str] | None], told: Sequence[Told], seed: int, count: int, startup: int
 ) -> list[tuple[float, ...]]:
     """Return proposals of TPE in a space of recorded configurations; axes have labels, or None for numbers."""
@@ -133,9 +133,6 @@ def next_points(
         point = {axis: value if axes[axis] is numbers else int(value) for axis, value in place.items()}
         study.add_trial(told_trial(axes, point, each.losses, None if each.final is None else [each.final]))
     return [tuple(float(trial.params[axis]) for axis in axes) for trial in (study.ask(axes) for _ in range(count))]
-
-
-ROUNDING = 1e-9  # sums of shares of a training
 
 
 class Action(NamedTuple):
@@ -210,7 +207,7 @@ class RecordedSearch:
             losses = tuple(value for value in trial.values if value is not None)
             told.append(Told(tuple(self._features.values[candidate].tolist()), losses, trial.final))
         seed = stream_seed(self._seed, "proposals", self._cohorts) % 2**32
-        return next_points(self._features.labels, told, seed, size, self._settings.cohort)
+        return _next_points(self._features.labels, told, seed, size, self._settings.cohort)
 
     def _show(self, candidate: int, trial: TrialView) -> None:
         self._trials[candidate] = trial

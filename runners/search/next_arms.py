@@ -1,8 +1,9 @@
-"""The next arms: those listed in the experiment, the next cohort of a search, or the finalists at its end. Pure.
+"""The next arms and seeds: listed ones, the next cohort of a search, or the finalists at its end. Pure.
 
-Finalists, at fresh seeds, and the winner, which is then ablated, are write-once facts in the ledger. Without declared
-finalists nothing is added, unless no candidate has finished: the best at its last rung is then trained to the end at
-the seeds of the search.
+Arms of the file may have further seeds until every comparison is decided; arms at their own recipes are a family by
+themselves. Finalists, at fresh seeds, and the winner, which is then ablated, are write-once facts in the ledger.
+Without declared finalists nothing is added, unless no candidate has finished: the best at its last rung is then
+trained to the end at the seeds of the search.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,7 @@ from runners.search.history import SearchHistory, scored_trials
 from runners.search.observations import Observation
 from runners.search.optuna_sampler import importance, propose
 from runners.search.study_values import MAXIMISED, values_at_rungs
+from runners.search.tuning_phase import families
 from runners.search.warm_start import warm_start_observations
 from runners.stage_labels import all_labels
 from steeplechase.analysis.pareto_front import front
@@ -23,8 +25,10 @@ from steeplechase.configuration.designs.search import NON_ADAPTIVE, Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import FINAL, final_experiment, final_settings, settings_of
 from steeplechase.configuration.metrics import SCORE, objectives_in_effect
+from steeplechase.configuration.next_seeds import next_seeds
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.metrics import results_by_arm
 from steeplechase.ledger.phase_plans import FINALISTS, WINNER, FinalPlan, winner_of
 from steeplechase.ledger.records import ArmRow
 from steeplechase.ledger.trial_history import KnownRows
@@ -61,6 +65,23 @@ def arm_row(experiment: Experiment, arm: Arm, position: int, cohort: int, after_
         train_flops=candidate.train_flops(view.pretraining.tokens, experiment.baseline.architecture),
         after_record=after_record,
     )
+
+
+def extra_seeds(experiment: Experiment, rows: KnownRows) -> dict[str, tuple[int, ...]]:
+    """Return the seeds to add by arm; none if the seeds are listed, every comparison is decided, or none is left."""
+    seeds = experiment.pretraining.seeds
+    if isinstance(seeds, tuple):
+        return {}
+    found = tuple(families(rows))
+    arms = frozenset[str]().union(*(family.arms for family in found))
+    results = scored_trials(experiment, rows, all_labels(experiment), arms)
+    added: dict[str, set[int]] = {}
+    for family in found:
+        members = [(row, values) for row, values in results if row.arm in family.arms]
+        proposed = next_seeds(seeds.until_decided, *results_by_arm(members), family.baseline, experiment.comparison)
+        for name, new_seeds in proposed.items():
+            added.setdefault(name, set()).update(new_seeds)
+    return {name: tuple(sorted(new_seeds)) for name, new_seeds in added.items()}
 
 
 def count_of_proposals(experiment: Experiment, cohort: int, rows: KnownRows) -> int:

@@ -14,7 +14,7 @@ from steeplechase.foundation.schema import Count, JsonValue
 from steeplechase.tasks.corpora.assembly import read_documents
 from steeplechase.tasks.dataset_folder import PublishedData
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
-from steeplechase.tasks.lexicon.supersenses import Synonyms
+from steeplechase.tasks.lexicon.synonyms import Synonyms
 from steeplechase.tasks.own_tasks import StageTask, task_named
 from steeplechase.tasks.own_tasks.table import TableFiles
 from steeplechase.tasks.tokenizer import TokenizerDeclaration

@@ -1,6 +1,6 @@
 """The pretraining loop, in the order of execution.
 
-The seed of dropout, set before every update, so that a resumed training draws the same patterns.
+Dropout is seeded before every update, so that a resumed training draws the same patterns.
 """
 
 import math
@@ -32,17 +32,6 @@ from steeplechase.models.precision import autocast_to
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel, TrainingBatch
 from steeplechase.tasks.tokenizer import Tokenizer
-
-
-def seed_dropout(seed: int) -> None:
-    """Seed the generators that dropout draws from.
-
-    On a machine without an accelerator that is one; `torch.manual_seed` would record the call stack for the others.
-    """
-    if torch.accelerator.is_available():
-        torch.manual_seed(seed)
-    else:
-        torch.default_generator.manual_seed(seed)
 
 
 @dataclass(frozen=True)
@@ -116,6 +105,17 @@ def train(
         for step in (*done, *read(leave=0 if all_read else 1)):
             with watch.stopped():
                 after(step)
+
+
+def seed_dropout(seed: int) -> None:
+    """Seed the generators that dropout draws from.
+
+    On a machine without an accelerator that is one; `torch.manual_seed` would record the call stack for the others.
+    """
+    if torch.accelerator.is_available():
+        torch.manual_seed(seed)
+    else:
+        torch.default_generator.manual_seed(seed)
 
 
 class _Watch:

@@ -31,6 +31,9 @@ from steeplechase.tasks.labelled.forms import EncodedTextPairs
 from steeplechase.tasks.objectives.mixed_visibility import SEGMENT_OF
 from steeplechase.tasks.tokenizer import Tokenizer
 
+MASK_SHARE, RANDOM_SHARE = 0.8, 0.1
+"""Of the predicted tokens: those replaced by [MASK], and by a random token; as in BERT."""
+NOT_PREDICTED = -100
 Rows = NDArray[np.int64]
 """The pairs of a batch."""
 
@@ -85,9 +88,6 @@ def source_tensors(
     tokens = on_device(np.asarray(pairs.sources.tokens)[rows, :longest].astype(np.int64), device)
     real = np.arange(longest) < lengths[:, None]
     return tokens, None if real.all() else on_device(real, device)
-
-
-NOT_PREDICTED = -100
 
 
 @dataclass(frozen=True)
@@ -145,10 +145,6 @@ def pair_loss(model: EncoderDecoder, pairs: PairTensors, label_smoothing: float 
     """Return the mean cross-entropy in nats over the tokens of the targets, their ends included."""
     context = DecodingContext(model.encode(pairs.sources, pairs.source_mask))
     return target_loss(model, model.decoder(pairs.inputs, context), pairs.targets, label_smoothing)
-
-
-MASK_SHARE, RANDOM_SHARE = 0.8, 0.1
-"""Of the predicted tokens: those replaced by [MASK], and by a random token; as in BERT."""
 
 
 class ClozeModel(nn.Module):

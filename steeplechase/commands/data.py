@@ -11,12 +11,12 @@ from steeplechase.commands.output import print_json, tell
 from steeplechase.foundation.errors import ConfigurationError, CorruptionError, DataError, not_one_of
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.data_folder import VARIABLE, data_folder, missing
-from steeplechase.tasks.data_sets.registry import DataSet, Finding, State, data_sets, fetch, find, refuse_unfetchable
+from steeplechase.tasks.data_sets.local_copies import Finding, State, fetch, find, refuse_unfetchable
+from steeplechase.tasks.data_sets.registry import DataSet, data_sets
 
 UNKNOWN = "unknown"
 BESIDE_FROM = 150  # columns of the terminal from which licence and source are beside the state
 HERE = (State.VERIFIED, State.FETCHED)
-
 application = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets; `steeplechase data` lists them.")]

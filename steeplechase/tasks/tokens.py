@@ -1,8 +1,7 @@
 """Tokens of a split as one flat array on disk, [SEP] after every document; training reads it memory-mapped.
 
-Reads arrays that a stage wrote: of the declared type and axes, or a damage of the stage's files.
-
-Where the sentences of a token stream begin: needed by objectives that read pairs of segments.
+Beside it is where the sentences begin, for objectives that read pairs of segments. A file that is not an array of
+the declared type and axes is a damage of the stage's files.
 """
 
 import re
@@ -20,24 +19,13 @@ from steeplechase.foundation.errors import CorruptionError, damage_refused
 from steeplechase.tasks.progress import Progress, place
 from steeplechase.tasks.tokenizer import Tokenizer, TokensWithOffsets
 
-
-def read_array(path: Path, types: tuple[str, ...], axes: int, *, mapped: bool = False) -> Any:
-    """Return an array of one of the types with so many axes, memory-mapped and read-only where that is asked for.
-
-    Raises CorruptionError if it is not such a file.
-    """
-    with damage_refused(path.name):
-        array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-    if array.ndim != axes or array.dtype.str not in types:
-        expected = f"{' or '.join(types)} with {axes} {'axis' if axes == 1 else 'axes'}"
-        raise CorruptionError(f"{path.name}: an array {array.shape} of {array.dtype}, expected {expected}")
-    return array
-
-
 TEXTS_PER_BATCH = 512
 TOKENS_PER_BLOCK = 2**22
+STARTS_PER_BATCH = 512
 TOKENIZING = "tokenizing"
 LARGEST_SHORT_VOCABULARY = 65536  # limit of two bytes
+BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\s*\n\s*")
+"""White space after a full stop, a question or an exclamation mark, perhaps quoted; and every line break."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +88,6 @@ def read_tokens(path: Path) -> np.ndarray:
     return tokens
 
 
-STARTS_PER_BATCH = 512
-BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\s*\n\s*")
-"""White space after a full stop, a question or an exclamation mark, perhaps quoted; and every line break."""
-
-
 def sentence_file(folder: Path, split: str) -> Path:
     """Return the file of a split's sentence starts in the folder of the tokens stage."""
     return folder / f"{split}.sentences.npy"
@@ -139,3 +122,16 @@ def read_sentence_starts(path: Path) -> NDArray[np.int64]:
     if (np.diff(starts) <= 0).any():
         raise CorruptionError(f"{path.name}: expected rising positions")
     return starts
+
+
+def read_array(path: Path, types: tuple[str, ...], axes: int, *, mapped: bool = False) -> Any:
+    """Return an array of one of the types with so many axes, memory-mapped and read-only where that is asked for.
+
+    Raises CorruptionError if it is not such a file.
+    """
+    with damage_refused(path.name):
+        array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    if array.ndim != axes or array.dtype.str not in types:
+        expected = f"{' or '.join(types)} with {axes} {'axis' if axes == 1 else 'axes'}"
+        raise CorruptionError(f"{path.name}: an array {array.shape} of {array.dtype}, expected {expected}")
+    return array

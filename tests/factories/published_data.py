@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from steeplechase.tasks.data_folder import HINT, data_folder
-from steeplechase.tasks.data_sets.registry import data_sets, fault_of
+from steeplechase.tasks.data_sets.local_copies import fault_of
+from steeplechase.tasks.data_sets.registry import data_sets
 
 ROOT = Path(__file__).parents[2]
 

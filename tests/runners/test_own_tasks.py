@@ -10,7 +10,7 @@ import torch
 
 from runners.computing import examples as examples_stage
 from runners.computing import fine_tune
-from runners.cost_estimate.gpu_hours import stage_flops
+from runners.cost_estimate.flops import stage_flops
 from runners.dag import shared_stages, trial_stages
 from runners.scoring import part_scores
 from runners.stage_labels import all_labels

@@ -10,17 +10,8 @@ import pytest
 
 from steeplechase.foundation.errors import ConflictError, DataError, MachineError
 from steeplechase.tasks.data_folder import VARIABLE, data_folder
-from steeplechase.tasks.data_sets.registry import (
-    MANIFEST,
-    DataSet,
-    HubSource,
-    RegisteredFile,
-    State,
-    data_sets,
-    fetch,
-    find,
-    refuse_unfetchable,
-)
+from steeplechase.tasks.data_sets.local_copies import MANIFEST, State, fetch, find, refuse_unfetchable
+from steeplechase.tasks.data_sets.registry import DataSet, HubSource, RegisteredFile, data_sets
 from steeplechase.tasks.dataset_folder import FolderOfTasks
 from steeplechase.tasks.downstream import find_task, task_names
 from tests.factories.fake_hub import serve

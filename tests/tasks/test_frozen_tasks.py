@@ -13,16 +13,14 @@ from steeplechase.foundation.errors import CorruptionError
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.forms import (
     NO_POSITION,
-    accuracy_by_group,
     encode_pairs,
     encode_words,
     load_groups,
     load_words,
-    pair_accuracy,
     save_groups,
     save_words,
 )
-from steeplechase.tasks.labelled.scoring import score_tags
+from steeplechase.tasks.labelled.scoring import accuracy_by_group, pair_accuracy, score_tags
 from steeplechase.tasks.labelled.task import Example, Examples
 from steeplechase.tasks.references.most_frequent import most_frequent_tag_scores
 from steeplechase.tasks.tokenizer import WordPiece

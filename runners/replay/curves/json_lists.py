@@ -29,13 +29,13 @@ def listed_curves(name: str, document: JsonValue) -> RecordedCurves:
         raise Unreadable(f"a list is needed, {LISTED}; the plain format, an object per line, ends in .jsonl")
     first = document[0] if document and isinstance(document[0], dict) else {}
     if "hp" in first:
-        return trained_curves(name, document)
+        return _trained_curves(name, document)
     if "scores" in first:
-        return scored_curves(name, document)
+        return _scored_curves(name, document)
     raise Unreadable(f"a list of other entries; needed are {LISTED}")
 
 
-def trained_curves(name: str, document: Sequence[JsonValue]) -> RecordedCurves:
+def _trained_curves(name: str, document: Sequence[JsonValue]) -> RecordedCurves:
     """Return the validation curves. Raises Unreadable with the entry, the rule and the value."""
     configs: list[dict[str, JsonValue]] = []
     curves: list[list[JsonValue]] = []
@@ -74,7 +74,7 @@ def _kind(value: JsonValue) -> str:
     return "missing" if value is None else f"{type(value).__name__} {str(value)[:40]!r}"
 
 
-def scored_curves(name: str, document: Sequence[JsonValue]) -> RecordedCurves:
+def _scored_curves(name: str, document: Sequence[JsonValue]) -> RecordedCurves:
     """Return negated GLUE scores, so that smaller is better. Raises Unreadable with the entry and the rule."""
     configs: dict[str, Mapping[str, JsonValue]] = {}
     points: dict[str, dict[float, float]] = {}

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from reports.statistics.isolated_pairs import isolated_pairs
 from runners.cost_estimate.prediction import Prediction
 from runners.plan import ArmPlan, Plan
-from runners.plan_notes import TuningCost
+from runners.plan_tuning import TuningCost
 from search_space.cost import Convention
 from steeplechase.commands.arguments import Chosen
 from steeplechase.commands.planning.costs import gpu_document, timed_document

@@ -9,7 +9,7 @@ from reports.number_format import duration
 from reports.table import printable
 from runners.cost_estimate.prediction import Prediction, Range
 from runners.plan import ArmPlan, Plan
-from runners.plan_notes import TuningCost
+from runners.plan_tuning import TuningCost
 from runners.stage_labels import fine_tune_labels
 from search_space.cost import Convention
 from steeplechase.commands.arguments import Chosen

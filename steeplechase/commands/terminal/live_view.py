@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.number_format import duration
-from runners.cost_estimate.gpu_hours import stage_flops
+from runners.cost_estimate.flops import stage_flops
 from runners.limits import tokens_of
 from runners.run_progress import RunProgress
 from runners.stages.context import StageProgress, read_progress

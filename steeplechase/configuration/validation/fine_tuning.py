@@ -11,7 +11,7 @@ from steeplechase.configuration.fine_tuning import FineTuning, SettingsSearch, T
 from steeplechase.configuration.fine_tuning_runs import is_frozen, settings_of
 from steeplechase.configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE
 from steeplechase.configuration.stage_label import MINIMAL_PAIRS, TASK_STAGES, UNTRAINED
-from steeplechase.configuration.validation.initial_checkpoints import source_encoder_violations
+from steeplechase.configuration.validation.source_encoder import source_encoder_violations
 from steeplechase.foundation.errors import Violation, did_you_mean, listed_twice
 from steeplechase.tasks.downstream import task_names
 from steeplechase.tasks.labelled.task import DownstreamTask
@@ -23,6 +23,9 @@ from steeplechase.tasks.own_tasks.derived import (
     RareWordsTask,
     RarifiedTask,
 )
+
+RESERVED = frozenset({HELD_OUT_LOSS, SCORE, ATTENTION_DIAGONAL, UNTRAINED, *TASK_STAGES})
+"""Names of metrics and stages, which would be ambiguous in tables and labels."""
 
 
 def language_model_loss_violations(experiment: Experiment) -> Iterator[Violation]:
@@ -113,10 +116,6 @@ def _architecture_violations(experiment: Experiment) -> Iterator[Violation]:
         if arm.candidate.architecture.supersenses:
             yield Violation((), f"rare words have no supersenses, and the architecture of {arm.name} reads them")
             return
-
-
-RESERVED = frozenset({HELD_OUT_LOSS, SCORE, ATTENTION_DIAGONAL, UNTRAINED, *TASK_STAGES})
-"""Names of metrics and stages, which would be ambiguous in tables and labels."""
 
 
 def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:

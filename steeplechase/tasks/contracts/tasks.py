@@ -2,10 +2,6 @@
 
 A task of documents is built from two megabytes of the corpus of an experiment that has it, else of the installed
 documentation; of one with files, the dev part is read where the folder of published data sets has it.
-
-Contracts of a kind of corpus: what its declaration and its documents promise. They hold for plugins too.
-
-A corpus is read at its `examples`; a required setting without an example is told as one broken contract.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,12 +1,10 @@
 """Extractive question answering on docstrings: which span describes a parameter? After SQuAD (arXiv 1606.05250).
 
 A context is two or more adjacent parameter entries of one docstring, in numpy, Google or Sphinx style, with one
-question, the name, for each of its parameters.
+question, the name, for each of its parameters; an answer is the span of the parameter's description.
 Shortcuts: a context has as many answers as parameters, so a model that ignores the name can only guess by position.
 A name that also occurs in another description is still a question; its answer is the entry of that name. Modules with
 few contexts use contexts of more than two entries again, without their first entry.
-
-Parameters and their descriptions in docstrings of the numpy, Google and Sphinx styles, as character spans.
 """
 
 import re
@@ -17,6 +15,12 @@ from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.documentation.drawing import Group, by_module, draw, in_hashed_order
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
 
+NAME = "docs_answer"
+MAX_CONTEXT = 500  # characters; with the name, most contexts fit 128 tokens
+MIN_PARAMETERS = 2
+MAX_PARAMETERS = 6
+MIN_DESCRIPTION = 12  # characters
+MAX_DESCRIPTION = 250  # characters
 _NUMPY_HEADING = re.compile(r"^(?:Other )?Parameters\n-{3,}[ ]*\n|^Attributes\n-{3,}[ ]*\n", re.MULTILINE)
 _GOOGLE_HEADING = re.compile(r"^( *)(?:Args|Arguments|Parameters|Keyword Args|Attributes):[ ]*\n", re.MULTILINE)
 _NUMPY_ENTRY = re.compile(r"^(\*{0,2}[A-Za-z_]\w*)(?: *:.*)?$")
@@ -107,14 +111,6 @@ def _trimmed(text: str, name: str, entry: int, start: int, end: int) -> Paramete
     description = text[start:end]
     start += len(description) - len(description.lstrip())
     return Parameter(name.lstrip("*"), entry, start, max(start, end - (len(description) - len(description.rstrip()))))
-
-
-NAME = "docs_answer"
-MAX_CONTEXT = 500  # characters; with the name, most contexts fit 128 tokens
-MIN_PARAMETERS = 2
-MAX_PARAMETERS = 6
-MIN_DESCRIPTION = 12  # characters
-MAX_DESCRIPTION = 250  # characters
 
 
 def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Examples:

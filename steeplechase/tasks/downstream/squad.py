@@ -1,9 +1,8 @@
 """SQuAD: extractive question answering on paragraphs, of which long ones are split into overlapping windows.
 
-Train and dev are the official files; the test set is hidden, so dev scores are reported. In version 2.0 the threshold
-of "no answer" is selected on a tenth of the paragraphs of the train file, which is excluded from training.
-
-Scores a predictions file on SQuAD's data file, for `steeplechase score squad_v1_1` and `squad_v2_0`.
+Train and dev are the official files; the test set is hidden, so dev scores are reported: of models, and of a file of
+predictions with `steeplechase score`. In version 2.0 the threshold of "no answer" is selected on a tenth of the
+paragraphs of the train file, which is excluded from training.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from typing import TypeVar
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.labelled.task import DownstreamTask, Evaluation, Version
-from steeplechase.tasks.squad.json_files import (
+from steeplechase.tasks.squad.files import (
     Fields,
     first_errors,
     is_official_name,
@@ -25,7 +24,10 @@ from steeplechase.tasks.squad.json_files import (
 from steeplechase.tasks.squad.official_metrics import SquadScores, squad_scores
 from steeplechase.tasks.squad.questions import SquadFile, read_squad
 
+V1_1 = "SQuAD 1.1: extractive question answering on paragraphs (Rajpurkar et al. 2016, arXiv 1606.05250)."
+V2_0 = "SQuAD 2.0: SQuAD 1.1 and questions without an answer (Rajpurkar et al. 2018, arXiv 1806.03822)."
 MOST_MISSING_SHOWN = 3
+Value = TypeVar("Value", str, float)
 
 
 def score_files(version: Version, data: Path, predictions: Path, null_odds: Path | None = None) -> Evaluation:
@@ -51,9 +53,6 @@ def _remarks(file: SquadFile, path: Path, predictions: str, scores: SquadScores)
         yield f"{predictions}: no prediction for {count}, which score 0: {several}"
     if scores.extra:
         yield f"{predictions}: {scores.extra} predictions are of questions that are not in {file.name}; ignored"
-
-
-Value = TypeVar("Value", str, float)
 
 
 def read_predictions(path: Path) -> dict[str, str]:
@@ -112,8 +111,6 @@ def _task(name: str, about: str, version: Version, metrics: tuple[str, ...], tra
     )
 
 
-V1_1 = "SQuAD 1.1: extractive question answering on paragraphs (Rajpurkar et al. 2016, arXiv 1606.05250)."
-V2_0 = "SQuAD 2.0: SQuAD 1.1 and questions without an answer (Rajpurkar et al. 2018, arXiv 1806.03822)."
 TASKS = (
     _task("squad_v1_1", V1_1, "v1.1", ("f1", "exact_match"), 87_599, 10_570),
     _task("squad_v2_0", V2_0, "v2.0", ("f1", "exact"), 130_319, 11_873),

@@ -1,15 +1,14 @@
-"""Encodes the examples of every form beside classified texts: tagged words, text pairs, minimal pairs, choices.
+"""The encoded examples of every form beside classified texts: tagged words, text pairs, choices, minimal pairs.
 
 Tagged words: the first subword represents a word, as in BERT (Devlin et al. 2018, arXiv 1810.04805, section 5.3).
-Text pairs: [CLS] source [SEP] for an encoder, and the target with its end. Minimal pairs: BLiMP, arXiv 1912.00582.
-Multiple choices: one sequence [CLS] context [SEP] ending [SEP] per ending; arXiv 1810.04805, section 4.4.
+Text pairs: [CLS] source [SEP] for an encoder, and the target with its end. Multiple choices: one sequence [CLS]
+context [SEP] ending [SEP] per ending (section 4.4 there). Minimal pairs: two sequences (BLiMP, arXiv 1912.00582).
 """
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean
 
 import numpy as np
 
@@ -20,15 +19,17 @@ from steeplechase.tasks.labelled.encoding import (
     encode_examples,
     load_array,
     load_examples,
+    save_examples,
 )
-from steeplechase.tasks.labelled.encoding import save_examples as save_sequences
-from steeplechase.tasks.labelled.encoding import save_examples as save_sources
 from steeplechase.tasks.labelled.task import Example
 from steeplechase.tasks.tokenizer import Tokenizer
 
 NO_POSITION = -1  # of a word that was truncated, or that has no subwords
 WORDS_FILE = "words.npy"
 OUTSIDE = "O"  # tag of a word outside all entities
+TARGETS_FILE, LENGTHS_FILE, TEXTS_FILE = "targets.npy", "target_lengths.npy", "texts.json"
+GROUPS_FILE = "groups.json"
+SPECIAL_TOKENS = 3  # [CLS] context [SEP] ending [SEP]
 
 
 @dataclass(frozen=True)
@@ -97,16 +98,13 @@ def _first_tokens(text: str, starts: Sequence[int]) -> list[int | None]:
 
 def save_words(encoded: EncodedWords, folder: Path) -> None:
     """Write the sequences, as `save_examples` does, and the words into an existing folder."""
-    save_sequences(encoded.sequences, folder)
+    save_examples(encoded.sequences, folder)
     np.save(folder / WORDS_FILE, encoded.words.astype("<i4"), allow_pickle=False)
 
 
 def load_words(folder: Path) -> EncodedWords:
     """Return saved words; raises CorruptionError if a file is damaged or missing."""
     return EncodedWords(load_examples(folder), load_array(folder / WORDS_FILE))
-
-
-TARGETS_FILE, LENGTHS_FILE, TEXTS_FILE = "targets.npy", "target_lengths.npy", "texts.json"
 
 
 @dataclass(frozen=True)
@@ -155,7 +153,7 @@ def encode_text_pairs(
 
 def save_text_pairs(encoded: EncodedTextPairs, folder: Path) -> None:
     """Write the sources, as `save_examples` does, the targets and the texts into an existing folder."""
-    save_sources(encoded.sources, folder)
+    save_examples(encoded.sources, folder)
     np.save(folder / TARGETS_FILE, encoded.targets.astype("<i4"), allow_pickle=False)
     np.save(folder / LENGTHS_FILE, encoded.target_lengths.astype("<i4"), allow_pickle=False)
     texts = {"sources": encoded.source_texts, "references": encoded.references}
@@ -169,9 +167,6 @@ def load_text_pairs(folder: Path) -> EncodedTextPairs:
         texts = json.loads((folder / TEXTS_FILE).read_text(encoding="utf-8"))
         targets, lengths = load_array(folder / TARGETS_FILE), load_array(folder / LENGTHS_FILE)
         return EncodedTextPairs(sources, targets, lengths, tuple(texts["sources"]), tuple(texts["references"]))
-
-
-SPECIAL_TOKENS = 3  # [CLS] context [SEP] ending [SEP]
 
 
 def encode_choices(examples: Sequence[Example], tokenizer: Tokenizer, length: int, endings: int) -> EncodedExamples:
@@ -210,13 +205,6 @@ def _lost(choices: EncodedExamples, example: int) -> bool:
     return label >= 0 and bool((tokens == tokens[label]).all(1).sum() > 1)
 
 
-TIE = 0.5  # accuracy of a pair with equal scores, so that a constant score is at chance
-GROUPS_FILE = "groups.json"
-
-PairScores = Sequence[tuple[float, float]]
-"""Per pair, the log-probabilities of the acceptable and the unacceptable sentence, in nats."""
-
-
 def encode_pairs(examples: Sequence[Example], tokenizer: Tokenizer, length: int) -> EncodedExamples:
     """Return two rows per pair, the acceptable sentence first. Raises ValueError if `length` is under 3."""
     sentences = [Example(text, source=pair.source) for pair in examples for text in (pair.first, str(pair.second))]
@@ -233,17 +221,3 @@ def load_groups(folder: Path) -> list[str]:
     with damage_refused(folder.name):
         groups = json.loads((folder / GROUPS_FILE).read_text(encoding="utf-8"))
         return [str(group) for group in groups]
-
-
-def pair_accuracy(scores: PairScores) -> float:
-    """Return the share of pairs, from 0 to 1, whose acceptable sentence is more probable; a tie counts one half."""
-    return fmean(TIE if good == bad else float(good > bad) for good, bad in scores)
-
-
-def accuracy_by_group(scores: PairScores, groups: Sequence[str]) -> dict[str, float]:
-    """Return the accuracy by group, from 0 to 1; pairs without a group are ignored."""
-    by_group: dict[str, list[tuple[float, float]]] = {}
-    for pair, group in zip(scores, groups, strict=True):
-        if group:
-            by_group.setdefault(group, []).append(pair)
-    return {group: pair_accuracy(by_group[group]) for group in sorted(by_group)}

@@ -1,14 +1,14 @@
 """Scores of a task's predictions on the scale of the GLUE and SQuAD tables: metrics times 100.
 
-Precision, recall and F1 of named entities as in conlleval: an entity is correct if its words and its type are.
+Named entities: precision, recall and F1 as in conlleval (Tjong Kim Sang and De Meulder 2003,
+aclanthology.org/W03-0419); an entity is correct if its words and its type are. Tags are IOB1 or IOB2: an entity
+begins at a B, and at an I that follows another type or no entity.
 
-Source: Tjong Kim Sang and De Meulder 2003, aclanthology.org/W03-0419. Tags are IOB1 or IOB2: an entity begins at a B,
-and at an I that follows another type or no entity.
+Supersenses: precision, recall and F1 of tagged words, the measures of DiMSUM's dimsumeval.py (Schneider et al. 2016,
+aclanthology.org/S16-1084, section 4). A word's supersense is correct if it is predicted at that word; words without
+one, tagged `O`, count only where one is predicted.
 
-Precision, recall and F1 of tagged words, `O` left out: the supersense measures of DiMSUM's dimsumeval.py.
-
-Source: Schneider et al. 2016, aclanthology.org/S16-1084, section 4. A word's supersense is correct if it is predicted
-at that word; words without one, tagged `O`, count only where one is predicted.
+Minimal pairs: the share whose acceptable sentence is more probable (BLiMP, arXiv 1912.00582).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +16,10 @@ from statistics import fmean
 
 import numpy as np
 
-from steeplechase.tasks.labelled.encoding import EncodedExamples
-from steeplechase.tasks.labelled.forms import EncodedWords, PairScores, pair_accuracy
+from steeplechase.tasks.labelled.encoding import (
+    EncodedExamples,
+)
+from steeplechase.tasks.labelled.forms import OUTSIDE, EncodedWords
 from steeplechase.tasks.labelled.task import DownstreamTask
 from steeplechase.tasks.labelled.without_value import without_value
 from steeplechase.tasks.metrics import accuracy, exact_match, f1, macro_f1, matthews, overlap_f1, pearson, spearman
@@ -33,6 +35,11 @@ _VALUE_METRICS: dict[str, Callable[[Sequence[float], Sequence[float]], float]] =
     "spearman": spearman,
 }
 _ANSWER_METRICS: dict[str, Callable[[str, str], float]] = {"f1": overlap_f1, "exact_match": exact_match}
+TIE = 0.5  # accuracy of a pair with equal scores, so that a constant score is at chance
+PairScores = Sequence[tuple[float, float]]
+"""Per pair, the log-probabilities of the acceptable and the unacceptable sentence, in nats."""
+Entity = tuple[int, int, int, str]
+"""Sentence, first word, one past the last word, type."""
 
 
 def score(
@@ -125,8 +132,18 @@ def score_pairs(task: DownstreamTask, scores: PairScores) -> dict[str, float]:
     return {metric: 100 * pair_accuracy(scores) for metric in task.metrics}
 
 
-Entity = tuple[int, int, int, str]
-"""Sentence, first word, one past the last word, type."""
+def pair_accuracy(scores: PairScores) -> float:
+    """Return the share of pairs, from 0 to 1, whose acceptable sentence is more probable; a tie counts one half."""
+    return fmean(TIE if good == bad else float(good > bad) for good, bad in scores)
+
+
+def accuracy_by_group(scores: PairScores, groups: Sequence[str]) -> dict[str, float]:
+    """Return the accuracy by group, from 0 to 1; pairs without a group are ignored."""
+    by_group: dict[str, list[tuple[float, float]]] = {}
+    for pair, group in zip(scores, groups, strict=True):
+        if group:
+            by_group.setdefault(group, []).append(pair)
+    return {group: pair_accuracy(by_group[group]) for group in sorted(by_group)}
 
 
 def entities(tags: Sequence[str], sentences: Sequence[int]) -> Iterator[Entity]:
@@ -154,9 +171,6 @@ def entity_scores(
         "entity_recall": correct / len(expected) if expected else 0.0,
         "entity_f1": 2 * correct / (len(predicted) + len(expected)) if correct else 0.0,
     }
-
-
-OUTSIDE = "O"
 
 
 def supersense_scores(predictions: Sequence[str], references: Sequence[str]) -> dict[str, float]:

@@ -1,26 +1,11 @@
 """A lexicon of supersenses: a file of words and the semantic classes that each may have, such as WordNet's.
 
-The column of a table is `lexname`.
-
-Base forms of inflected English words, by the suffix rules of WordNet. wordnet.princeton.edu, morphy(7WN).
-
-English function words of more than three letters, which have no supersense. Levine et al. 2019, arXiv 1908.05646.
-
-The list is this project's: closed classes, and adverbs of time, place and degree; SenseBERT's own was not found.
-
-A lexicon file: words with what each may be, in one of two layouts, both UTF-8 text separated by tabs.
-
-Either `word<TAB>value,value`, one word to a line; or a table with a header that names the column of words, `lemma`,
-and the column of values, one value to a line. The file may be compressed (`.gz`, `.xz`).
-
-Synonyms of words from a file, such as the synsets of WordNet.
-
-The two layouts are those of `tasks/lexicon/supersenses.py`: `word<TAB>synonym,synonym`, one direction to a line; or
-a table with the columns `lemma` and `synset`, in which the words of one synset are synonyms of each other.
+The two layouts are those of `tasks/lexicon/lexicon_file.py`; the column of a table is `lexname`. Short words and
+function words have no supersense (SenseBERT, Levine et al. 2019, arXiv 1908.05646); an inflected word has those of
+its base forms, which the suffix rules of WordNet find (wordnet.princeton.edu, morphy(7WN)).
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -30,48 +15,18 @@ from pydantic import Field
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.numpy_on_use import Booleans, np
-from steeplechase.tasks.corpora.file_lines import check_packed_signature, text_lines
-from steeplechase.tasks.data_folder import DeclaredFile, resolved
-from steeplechase.tasks.labelled.delimited import rows_of_columns
-from steeplechase.tasks.labelled.mistakes import Mistakes
+from steeplechase.tasks.data_folder import resolved
+from steeplechase.tasks.lexicon.lexicon_file import LexiconFile
 from steeplechase.tasks.tokenizer import Tokenizer
 
-WORD_COLUMN = "lemma"
-
-
-class LexiconFile(DeclaredFile):
-    """A declared lexicon: its file, and how it is laid out."""
-
-    column: ClassVar[str]
-    """The column of values in a table."""
-    value: ClassVar[str]
-    """What a value is called in messages, such as `sense`."""
-
-    @classmethod
-    def values_of_words(cls, path: Path) -> Mapping[str, set[str]]:
-        """Return the values of every word, in lower case. Raises DataError with every mistake of the file."""
-        check_packed_signature(path, path.name)
-        mistakes = Mistakes(path.name)
-        values: defaultdict[str, set[str]] = defaultdict(set)
-        for word, found in cls._entries(text_lines(path, path.name), mistakes):
-            values[word.lower()].update(found)
-        mistakes.refuse(f"the file has no words; {cls.wanted}" if not values else "")
-        return values
-
-    @classmethod
-    def _entries(cls, lines: Iterable[tuple[int, str]], mistakes: Mistakes) -> Iterator[tuple[str, list[str]]]:
-        """Yield each word with values of it."""
-        for number, _, (word, listed) in rows_of_columns(lines, (WORD_COLUMN, cls.column), mistakes):
-            values = [value.strip() for value in listed.split(",")]
-            if not word or not all(values):
-                mistakes.add(number, f"a word without a {cls.value}" if word else f"a {cls.value} without a word")
-                continue
-            yield word, values
-
-
+FILE = "supersenses.npy"
+SHORTEST_WORD = 4
+"""Letters of the shortest word with supersenses; shorter ones have none, and stop words neither (SenseBERT)."""
 STOP_WORDS = frozenset(Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split())
+"""English function words of more than three letters: closed classes, and adverbs of time, place and degree.
 
-
+The list is this project's; SenseBERT's own was not found.
+"""
 RULES: dict[str, tuple[tuple[str, str], ...]] = {
     "noun": (
         *(("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh")),
@@ -85,23 +40,6 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
 """By part of speech: a suffix, and what replaces it."""
 DOUBLED = frozenset({"ed", "ing", "er", "est"})
 """Suffixes before which a final consonant may be doubled: stopped, running, bigger."""
-
-
-def base_forms(word: str, part_of_speech: str, known: Collection[str]) -> Iterator[str]:
-    """Yield the known words that the word may be an inflection of, each once; the word itself is not among them."""
-    found = []
-    for suffix, replacement in RULES.get(part_of_speech, ()):
-        if not word.endswith(suffix):
-            continue
-        stem = word.removesuffix(suffix)
-        found.append(stem + replacement)
-        if suffix in DOUBLED and not replacement and len(stem) > 1 and stem[-1] == stem[-2]:
-            found.append(stem[:-1])
-    yield from (form for form in dict.fromkeys(found) if form != word and form in known)
-
-
-SHORTEST_WORD = 4
-"""Letters of the shortest word with supersenses; shorter ones have none, and stop words neither (SenseBERT)."""
 
 
 class Lexicon(LexiconFile):
@@ -150,7 +88,7 @@ class Supersenses:
             return frozenset()
         found = set(self.of_words.get(word, ()))
         for part_of_speech in RULES:
-            for form in base_forms(word, part_of_speech, self.of_words):
+            for form in _base_forms(word, part_of_speech, self.of_words):
                 found |= {sense for sense in self.of_words[form] if self._is(sense, part_of_speech)}
         return frozenset(found)
 
@@ -167,7 +105,17 @@ def _read(path: Path, modified: int) -> Supersenses:
     return Supersenses(names, {word: frozenset(index[sense] for sense in senses_of[word]) for word in senses_of})
 
 
-FILE = "supersenses.npy"
+def _base_forms(word: str, part_of_speech: str, known: Collection[str]) -> Iterator[str]:
+    """Yield the known words that the word may be an inflection of, each once; the word itself is not among them."""
+    found = []
+    for suffix, replacement in RULES.get(part_of_speech, ()):
+        if not word.endswith(suffix):
+            continue
+        stem = word.removesuffix(suffix)
+        found.append(stem + replacement)
+        if suffix in DOUBLED and not replacement and len(stem) > 1 and stem[-1] == stem[-2]:
+            found.append(stem[:-1])
+    yield from (form for form in dict.fromkeys(found) if form != word and form in known)
 
 
 def token_senses(supersenses: Supersenses, tokenizer: Tokenizer) -> Booleans:
@@ -197,45 +145,3 @@ def read_token_senses(folder: Path) -> Booleans:
 
     allowed: Booleans = read_array(folder / FILE, ("|b1",), 2)
     return allowed
-
-
-class Synonyms(LexiconFile):
-    """A file with the synonyms of words."""
-
-    wanted: ClassVar[str] = (
-        "a file of synonyms has lines `word<TAB>synonym,synonym`, or the columns `lemma` and `synset` of WordNet"
-    )
-    column, value = "synset", "synonym"
-    path: str = Field(min_length=1, examples=["$STEEPLECHASE_DATA/supersense/oewn/lemma_lexnames.tsv.xz"])
-    """A file of lines `word<TAB>synonym,synonym`, or a table with columns `lemma` and `synset`; perhaps .gz or .xz.
-
-    `$STEEPLECHASE_DATA` at its beginning is the folder of published data sets, `data` where the variable is unset.
-    """
-
-    def read(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the synonyms of every word, sorted, single words of letters in lower case alone.
-
-        Raises DataError with every mistake of the file.
-        """
-        path = self.located()
-        return _read_synonyms(path, path.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=2)
-def _read_synonyms(path: Path, modified: int) -> Mapping[str, tuple[str, ...]]:
-    """Return the synonyms of a file; `modified` is part of the cache's key."""
-    values = {word: found for word, found in Synonyms.values_of_words(path).items() if word.isalpha()}
-    if _is_table(path):
-        words_of: defaultdict[str, set[str]] = defaultdict(set)
-        for word, synsets in values.items():
-            for synset in synsets:
-                words_of[synset].add(word)
-        values = {word: set().union(*(words_of[each] for each in synsets)) for word, synsets in values.items()}
-    lowered = {word: {each.lower() for each in found if each.isalpha()} - {word} for word, found in values.items()}
-    return {word: tuple(sorted(found)) for word, found in lowered.items() if found}
-
-
-def _is_table(path: Path) -> bool:
-    for _, line in text_lines(path, path.name):
-        return {WORD_COLUMN, Synonyms.column} <= {*line.split("\t")}
-    return False

@@ -13,8 +13,14 @@ from search_space.rare_words import RareWords
 from steeplechase.foundation.schema import Count, Schema
 from steeplechase.models.feature_layers import Features
 from steeplechase.tasks.labelled.task import DownstreamTask
-from steeplechase.tasks.lexicon.supersenses import Synonyms
+from steeplechase.tasks.lexicon.synonyms import Synonyms
 from steeplechase.tasks.own_tasks.table import TableFormat
+
+Usage = Literal["replace", "slash"]
+FEATURE_FORMS = ("single", "pair", "tags", "span", "windows")
+"""Forms of tasks whose head reads one vector per token of a sequence."""
+RARIFIED_FORMS = ("single", "pair")
+"""Forms of tasks that can be rarified: a label for one text or two."""
 
 
 class DerivedTask(Schema):
@@ -26,10 +32,6 @@ class DerivedTask(Schema):
     def task(self, name: str, base: DownstreamTask) -> DownstreamTask:
         """Return the task of this name, derived from `base`: the same labels and metrics, no official scorer."""
         return replace(base, name=name, evaluate=None)
-
-
-FEATURE_FORMS = ("single", "pair", "tags", "span", "windows")
-"""Forms of tasks whose head reads one vector per token of a sequence."""
 
 
 class FeatureHead(Schema):
@@ -76,11 +78,6 @@ class ResolvedVariant(VariantTask):
 
     table: TableFormat | None = None
     """None for a known task."""
-
-
-Usage = Literal["replace", "slash"]
-RARIFIED_FORMS = ("single", "pair")
-"""Forms of tasks that can be rarified: a label for one text or two."""
 
 
 class RareSynonyms(Schema):

@@ -1,6 +1,6 @@
 """`kind: table`, a user's own task from CSV, TSV, JSONL, Parquet or CoNLL files; its columns decide its form.
 
-Splits one table into train and dev by a hash of the texts, which no label and no order of rows enters.
+One table may be split into train and dev: by a hash of the texts, which no label and no order of rows enters.
 """
 
 from collections import Counter
@@ -25,40 +25,18 @@ from steeplechase.tasks.splits import LoadedSplit
 from steeplechase.tasks.squad.questions import SquadFile, read_rows
 
 SALT = b"dev share:"  # part of every hash; another value gives another split
-
-
-def split(rows: Sequence[ParsedRow], dev_share: float) -> dict[str, tuple[ParsedRow, ...]]:
-    """Return the rows of train and dev: equal texts are in one part, chosen by a hash of the text alone."""
-    hashes = [sha256(SALT + "\0".join(texts_of(row.example)).encode()).digest() for row in rows]
-    groups = Counter(hashes)
-    wanted, chosen, count = dev_share * len(rows), set[bytes](), 0
-    for group in sorted(groups):
-        if count >= wanted:
-            break
-        chosen.add(group)
-        count += groups[group]
-    return {
-        "train": tuple(row for row, key in zip(rows, hashes, strict=True) if key not in chosen),
-        "dev": tuple(row for row, key in zip(rows, hashes, strict=True) if key in chosen),
-    }
-
-
-def repeated_in_train(train: Iterable[Example], dev: Iterable[Example]) -> int:
-    """Return the number of dev examples whose texts are those of a train example."""
-    seen = {texts_of(example) for example in train}
-    return sum(texts_of(example) in seen for example in dev)
-
-
-def texts_of(example: Example) -> tuple[str, ...]:
-    """Return what makes two examples equal: their texts, without case and outer spaces."""
-    return tuple(text.strip().lower() for text in (example.first, example.second or "", *example.endings))
-
-
 PARTS = ("train", "dev", "test")
 SQUAD_METRICS = ("f1", "exact")
 """Official metrics of SQuAD 2.0."""
 SHORTEST_WINDOW = 68
 """[CLS], a question of 64 tokens, [SEP], one token, [SEP]."""
+EXAMPLE: dict[str, JsonValue] = {
+    "kind": "table",
+    "train": "reviews.csv",
+    "dev_share": 0.1,
+    "columns": {"text": "review", "label": "stars"},
+    "metrics": ["f1", "accuracy"],
+}
 
 
 class TableFormat(TableLayout):
@@ -206,15 +184,6 @@ class TableFiles(Schema):
         return found
 
 
-EXAMPLE: dict[str, JsonValue] = {
-    "kind": "table",
-    "train": "reviews.csv",
-    "dev_share": 0.1,
-    "columns": {"text": "review", "label": "stars"},
-    "metrics": ["f1", "accuracy"],
-}
-
-
 class TableTask(TableFormat, TableFiles):
     """A user's own task: files, their columns, metrics."""
 
@@ -284,3 +253,30 @@ class TableTask(TableFormat, TableFiles):
 
 def _is_tagged(columns: TableColumns) -> bool:
     return columns.tags is not None and columns.id is None
+
+
+def split(rows: Sequence[ParsedRow], dev_share: float) -> dict[str, tuple[ParsedRow, ...]]:
+    """Return the rows of train and dev: equal texts are in one part, chosen by a hash of the text alone."""
+    hashes = [sha256(SALT + "\0".join(texts_of(row.example)).encode()).digest() for row in rows]
+    groups = Counter(hashes)
+    wanted, chosen, count = dev_share * len(rows), set[bytes](), 0
+    for group in sorted(groups):
+        if count >= wanted:
+            break
+        chosen.add(group)
+        count += groups[group]
+    return {
+        "train": tuple(row for row, key in zip(rows, hashes, strict=True) if key not in chosen),
+        "dev": tuple(row for row, key in zip(rows, hashes, strict=True) if key in chosen),
+    }
+
+
+def repeated_in_train(train: Iterable[Example], dev: Iterable[Example]) -> int:
+    """Return the number of dev examples whose texts are those of a train example."""
+    seen = {texts_of(example) for example in train}
+    return sum(texts_of(example) in seen for example in dev)
+
+
+def texts_of(example: Example) -> tuple[str, ...]:
+    """Return what makes two examples equal: their texts, without case and outer spaces."""
+    return tuple(text.strip().lower() for text in (example.first, example.second or "", *example.endings))

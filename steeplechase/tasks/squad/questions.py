@@ -1,6 +1,6 @@
-"""SQuAD's official files as questions: data, paragraphs, qas. arXiv 1606.05250 (1.1) and 1806.03822 (2.0).
+"""SQuAD's questions, from its official files or from rows of `datasets`. arXiv 1606.05250 (1.1) and 1806.03822 (2.0).
 
-SQuAD's questions from rows of `datasets`: id, title, context, question, answers.
+A file has data, paragraphs and qas; a row has id, title, context, question and answers.
 """
 
 from collections.abc import Iterator
@@ -12,15 +12,14 @@ from typing import Any, TypeVar
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.labelled.task import Version
 from steeplechase.tasks.splits import LoadedSplit
-from steeplechase.tasks.squad.json_files import Fields, first_errors, is_valid_unicode, read_json
+from steeplechase.tasks.squad.files import Fields, first_errors, is_valid_unicode, read_json
 
 Kind = TypeVar("Kind")
-
 NEARBY_CHARACTERS = 32  # search radius for an answer that is not at the position in the file
 MOST_NOTES = 5
 LONGEST_SHOWN = 40  # characters of a text in a message
-
 _JSON_NAMES = {str: "a text", int: "a whole number", bool: "true or false", list: "a list", Fields: "an object"}
+COLUMNS = ("id", "title", "context", "question", "answers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +68,10 @@ def read_squad(path: Path, version: Version) -> SquadFile:
     Raises DataError, all mistakes at once with their JSON paths: missing values, wrong types, duplicate fields and
     identifiers, and contents of the other version.
     """
-    return read_document(read_json(path), path.name, version)
+    return _read_document(read_json(path), path.name, version)
 
 
-def read_document(value: Any, name: str, version: Version) -> SquadFile:
+def _read_document(value: Any, name: str, version: Version) -> SquadFile:
     """Return every question of a parsed official file, its objects as `Fields`; raises as `read_squad` does."""
     reading = _Reading(name, version)
     reading.document(value)
@@ -236,9 +235,6 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…")
 
 
-COLUMNS = ("id", "title", "context", "question", "answers")
-
-
 def read_rows(split: LoadedSplit, version: Version, name: str) -> SquadFile:
     """Return every question of a split, with the rules and checks of the official files.
 
@@ -259,7 +255,7 @@ def read_rows(split: LoadedSplit, version: Version, name: str) -> SquadFile:
             for context, of_context in groupby(of_title, key=lambda row: row["context"])
         ]
         articles.append(_fields(title=title, paragraphs=paragraphs))
-    return read_document(_fields(data=articles), name, version)
+    return _read_document(_fields(data=articles), name, version)
 
 
 def _question(row: dict[str, Any], version: Version) -> Fields:

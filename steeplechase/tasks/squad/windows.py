@@ -1,10 +1,8 @@
-"""SQuAD questions with their windows, and how they are stored between preparation and prediction.
+"""SQuAD's questions as windows of their paragraphs, [CLS] question [SEP] piece [SEP], and how these are stored.
 
-Questions as windows of their paragraphs: [CLS] question [SEP] piece [SEP]. BERT's release, run_squad.py.
-
-A paragraph that does not fit is split into overlapping pieces. Defaults of BERT and ELECTRA: 384 or 512 tokens per
-window, a stride of 128 tokens, at most 64 tokens of the question. The target of a training window without the whole
-answer is [CLS], as for a question without an answer.
+A paragraph that does not fit is split into overlapping pieces. Defaults of BERT (run_squad.py of its release) and
+ELECTRA: 384 or 512 tokens per window, a stride of 128 tokens, at most 64 tokens of the question. The target of a
+training window without the whole answer is [CLS], as for a question without an answer.
 """
 
 import json
@@ -32,11 +30,12 @@ from steeplechase.tasks.tokenizer import Tokenizer, TokensWithOffsets
 
 Bounds = tuple[int, int]
 """Start of a piece in its paragraph, and its length, in tokens."""
-
 LONGEST_QUESTION_TOKENS = 64
 WINDOW_STRIDE_TOKENS = 128
 SPECIAL_TOKENS_PER_WINDOW = 3
 LENGTH_WEIGHT = 0.01  # tie-break between windows with equal context: the longer one
+QUESTIONS_FILE = "questions.json"
+_ARRAYS = ("most_context", "questions")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,10 +132,6 @@ def _located(question: Question, context: TokensWithOffsets) -> tuple[int, int] 
         if answer.start is not None:
             return answer_tokens(context, answer.start, answer.start + len(answer.text))
     return None
-
-
-QUESTIONS_FILE = "questions.json"
-_ARRAYS = ("most_context", "questions")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from runners.cost_estimate.gpu_hours import stage_flops
+from runners.cost_estimate.flops import stage_flops
 from runners.run_progress import RunProgress
 from runners.stages.context import StageProgress
 from runners.stages.pretrain import PretrainStage

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from torch.nn.functional import log_softmax, logsigmoid
 
 from runners.computing.linear_probe import fit_probe, word_vectors
-from runners.named_predictions import frozen_scores
+from runners.frozen_scoring import frozen_scores
 from runners.stages.context import ProgressFile, StageContext
 from runners.stages.linear_probe import LinearProbeStage
 from runners.stages.minimal_pairs import MinimalPairsStage, sentence_scores

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from runners.computing import examples, generated_texts
 from runners.computing.examples import encode_part
 from runners.computing.fine_tune import load_pretrained
-from runners.cost_estimate.gpu_hours import stage_flops
+from runners.cost_estimate.flops import stage_flops
 from runners.dag import shared_stages, trial_stages
 from runners.stages.context import ProgressFile, StageContext
 from runners.stages.examples import ExamplesStage

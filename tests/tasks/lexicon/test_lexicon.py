@@ -11,11 +11,11 @@ from steeplechase.tasks.lexicon.supersenses import (
     STOP_WORDS,
     Lexicon,
     Supersenses,
-    Synonyms,
     read_token_senses,
     token_senses,
     write_token_senses,
 )
+from steeplechase.tasks.lexicon.synonyms import Synonyms
 from steeplechase.tasks.tokenizer import WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 from tests.factories.published_data import published

@@ -14,7 +14,7 @@ from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.downstream.squad import read_null_odds, read_predictions
 from steeplechase.tasks.labelled.task import Version
 from steeplechase.tasks.metrics import exact_match, normal_answer, overlap_f1
-from steeplechase.tasks.squad.json_files import squad_file
+from steeplechase.tasks.squad.files import squad_file
 from steeplechase.tasks.squad.official_metrics import after_threshold, chosen_threshold, squad_scores
 from steeplechase.tasks.squad.questions import Answer, Question, read_squad
 from tests.factories.published_data import published

@@ -7,7 +7,7 @@ import pytest
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.labelled.task import Version
-from steeplechase.tasks.squad.json_files import is_official_name, squad_file
+from steeplechase.tasks.squad.files import is_official_name, squad_file
 from steeplechase.tasks.squad.questions import read_squad
 from tests.factories.published_data import published
 from tests.factories.squad_files import document, question, write

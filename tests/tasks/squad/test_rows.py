@@ -11,7 +11,7 @@ from steeplechase.tasks.dataset_folder import FetchedTasks
 from steeplechase.tasks.downstream.squad import score_files
 from steeplechase.tasks.labelled.task import Version
 from steeplechase.tasks.splits import LoadedSplit
-from steeplechase.tasks.squad.json_files import CONFIGURATION, squad_file
+from steeplechase.tasks.squad.files import CONFIGURATION, squad_file
 from steeplechase.tasks.squad.questions import COLUMNS, SquadFile, read_rows, read_squad
 from tests.factories.published_data import published
 from tests.factories.squad_files import document, question, write

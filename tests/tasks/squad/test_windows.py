@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steeplechase.tasks.labelled.task import Version
-from steeplechase.tasks.squad.json_files import squad_file
+from steeplechase.tasks.squad.files import squad_file
 from steeplechase.tasks.squad.questions import Answer, Question, read_squad
 from steeplechase.tasks.squad.spans import Span, combined, window_spans, with_threshold
 from steeplechase.tasks.squad.windows import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from steeplechase.foundation.errors import CorruptionError
-from steeplechase.tasks.squad.json_files import squad_file
+from steeplechase.tasks.squad.files import squad_file
 from steeplechase.tasks.squad.official_metrics import chosen_threshold, squad_scores
 from steeplechase.tasks.squad.prepare import held_out, taken
 from steeplechase.tasks.squad.questions import Answer, Question, read_squad

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steeplechase.commands.score import evaluate
+from steeplechase.commands.score import score_texts
 from steeplechase.foundation.errors import DataError, MachineError
 from steeplechase.tasks import text_metrics
 from steeplechase.tasks.downstream import find_task
@@ -159,7 +159,7 @@ def folder(parent: Path) -> Path:
 def scored(parent: Path, texts: list[str]) -> Evaluation:
     predictions = parent / "texts.txt"
     predictions.write_text("\n".join(texts) + "\n", encoding="utf-8")
-    return evaluate(TASK, folder(parent), predictions)
+    return score_texts(TASK, folder(parent), predictions)
 
 
 def test_the_file_of_another_part_is_scored_with_its_own_targets(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_the_file_of_another_part_is_scored_with_its_own_targets(tmp_path: Path)
         (place / of["dev"]).rename(place / of["test"])
     predictions = tmp_path / "texts.txt"
     predictions.write_text("\n".join(TARGETS), encoding="utf-8")
-    assert evaluate(TASK, place / TASK.files.parts["test"], predictions).metrics["bleu"] == pytest.approx(100.0)
+    assert score_texts(TASK, place / TASK.files.parts["test"], predictions).metrics["bleu"] == pytest.approx(100.0)
 
 
 @pytest.mark.parametrize("texts", [TEXTS[:1], [*TEXTS, "one too many"]])
@@ -181,4 +181,4 @@ def test_another_number_of_texts_is_refused(tmp_path: Path, texts: list[str]) ->
 def test_a_missing_folder_says_what_is_needed(tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("a\n", encoding="utf-8")
     with pytest.raises(DataError, match="multi30k"):
-        evaluate(TASK, tmp_path, tmp_path / "texts.txt")
+        score_texts(TASK, tmp_path, tmp_path / "texts.txt")

@@ -1,6 +1,6 @@
-"""Reads JSON files; errors for invalid JSON, invalid UTF-8 and duplicate fields name file and position.
+"""SQuAD's files: a given one or that with an official name in a folder, and how their JSON is read.
 
-Locates SQuAD's files: a given file, or the one with an official name in a folder.
+Errors for invalid JSON, invalid UTF-8 and duplicate fields name file and position.
 """
 
 import json
@@ -16,11 +16,12 @@ from steeplechase.tasks.labelled.task import TaskFiles, Version, folder_within
 from steeplechase.tasks.splits import Split
 
 Part = Literal["train", "dev"]
-
 OFFICIAL_SOURCE = "https://rajpurkar.github.io/SQuAD-explorer"
 FOLDER = "squad"
 CONFIGURATION: Mapping[Version, str] = {"v1.1": "plain_text", "v2.0": "squad_v2"}
 """Configurations of `rajpurkar/squad` and `rajpurkar/squad_v2` on the hub."""
+LARGEST_FILE_BYTES = 2**29  # SQuAD 2.0's training file has 42 million
+MOST_MISTAKES_SHOWN = 10
 
 
 def published(version: Version, train_count: int, dev_count: int) -> TaskFiles:
@@ -59,10 +60,6 @@ def squad_file(path: Path, version: Version, part: Part) -> Path:
 def is_official_name(path: Path, version: Version, part: Part) -> bool:
     """Whether a file has the official name; results on other files are reported with their name."""
     return path.name == f"{part}-{version}.json"
-
-
-LARGEST_FILE_BYTES = 2**29  # SQuAD 2.0's training file has 42 million
-MOST_MISTAKES_SHOWN = 10
 
 
 class Fields(dict[str, Any]):

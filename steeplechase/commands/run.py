@@ -1,6 +1,6 @@
 """`steeplechase run`: pretrain, apply hurdles, fine-tune, compare. The same command resumes a stopped run.
 
-Stop signals: a run ends at a safe point, with the exit code for resumable runs.
+A stop signal ends a run at a safe point, with the exit code for resumable runs.
 """
 
 import os
@@ -58,6 +58,13 @@ from steeplechase.ledger.paths import has_export
 from steeplechase.ledger.snapshot import Snapshot
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)  # batch queues send SIGUSR1 before a kill
+RAY_ADDRESS = "RAY_ADDRESS"
+"""Environment variable that Ray reads for the address of a cluster."""
+SECONDS_TO_ANSWER = 10.0
+DONE_WITH_FAILED_TRIALS = 8
+OnReport = Callable[[Report, Path], None]
+"""Called with the report and its folder, before the last mirroring to MLflow."""
+Lines = tuple[str, ...]
 
 
 class Stopping:
@@ -116,14 +123,6 @@ def stopping() -> Iterator[Stopping]:
         yield stop
     finally:
         stop.listen_no_more()
-
-
-RAY_ADDRESS = "RAY_ADDRESS"
-"""Environment variable that Ray reads for the address of a cluster."""
-SECONDS_TO_ANSWER = 10.0
-OnReport = Callable[[Report, Path], None]
-"""Called with the report and its folder, before the last mirroring to MLflow."""
-Lines = tuple[str, ...]
 
 
 def run_experiment(file: Path, settings: RunSettings, on_report: OnReport) -> tuple[RunRequest, Snapshot]:
@@ -259,9 +258,6 @@ def _warn(console: Console, warning: str | None) -> None:
 
 def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-DONE_WITH_FAILED_TRIALS = 8
 
 
 @with_flags_of(RunSettings)

@@ -1,7 +1,4 @@
-"""Paths of results: one folder per experiment and scale, and the stores that experiments under `results/` share.
-
-Names of the files and keys under which stage results keep predictions and scores.
-"""
+"""Paths of results: a folder per experiment and scale, the stores that several share, and the files of stages."""
 
 import os
 import shlex
@@ -18,46 +15,6 @@ from steeplechase.ledger.artifacts import MANIFEST, UNFINISHED, ArtifactStore
 from steeplechase.ledger.object_artifacts import CopiedArtifacts, artifact_store
 from steeplechase.ledger.object_store import ObjectStore, mistake_of_url, refuse_url
 
-HELD_OUT_LOSSES = "held_out_losses.npy"
-"""The file that keeps the loss of every held-out prediction at the end of a stage of pretraining."""
-
-CHECKPOINT = "checkpoint"
-"""The folder in which stages keep the weights of a model."""
-
-RARE_WORDS = "rare_words.json"
-"""The file in which the examples of a rarified task keep their rare words, in the order of their tokens."""
-
-SOURCE_TOKENIZER = "source_tokenizer"
-"""The folder in which encoded examples keep the tokenizer of their sources, where targets have another."""
-
-
-def predictions_file(part: str) -> str:
-    """Return the name of the file that keeps what was predicted for a part."""
-    return "predictions.json" if part == "dev" else f"predictions.{part}.json"
-
-
-def example_scores_file(part: str) -> str:
-    """Return the name of the file that keeps the score of every example of a part."""
-    return "example_scores.npy" if part == "dev" else f"example_scores.{part}.npy"
-
-
-def scores_name(part: str) -> str:
-    """Return the key under which a record keeps a part's scores."""
-    return "scores" if part == "dev" else f"scores {part}"
-
-
-def other_parts(folder: Path) -> tuple[str, ...]:
-    """Return the parts of encoded examples beside train and dev, sorted."""
-    others = ("train", "dev", SOURCE_TOKENIZER)
-    parts = (path.name for path in folder.iterdir() if path.is_dir())
-    return tuple(sorted(part for part in parts if part not in others))
-
-
-def layers_file(part: str) -> str:
-    """Return the name of the file that keeps what a linear probe of each layer predicted for a part."""
-    return predictions_file(part).replace("predictions", "layers", 1)
-
-
 RESULTS = "results"
 LOCK = "lock"
 STAGES = "stages"
@@ -70,6 +27,14 @@ EXPORT_FOLDER = "ledger"
 """The folder of a ledger's rows in a published report."""
 CHECKSUM_FILE = "export.json"
 """The format version and the sha256 of every file of an export, by name."""
+HELD_OUT_LOSSES = "held_out_losses.npy"
+"""The file that keeps the loss of every held-out prediction at the end of a stage of pretraining."""
+CHECKPOINT = "checkpoint"
+"""The folder in which stages keep the weights of a model."""
+RARE_WORDS = "rare_words.json"
+"""The file in which the examples of a rarified task keep their rare words, in the order of their tokens."""
+SOURCE_TOKENIZER = "source_tokenizer"
+"""The folder in which encoded examples keep the tokenizer of their sources, where targets have another."""
 
 
 def has_export(folder: Path) -> bool:
@@ -232,3 +197,30 @@ def _root_above(folder: Path) -> Path | None:
     recorded = folder.joinpath(way).resolve() if way and set(way.split("/")) == {os.pardir} else None
     named = (each for each in folder.parents if each.name == RESULTS)
     return next((each for each in (recorded, *named) if each is not None and _has_stages(each)), None)
+
+
+def predictions_file(part: str) -> str:
+    """Return the name of the file that keeps what was predicted for a part."""
+    return "predictions.json" if part == "dev" else f"predictions.{part}.json"
+
+
+def example_scores_file(part: str) -> str:
+    """Return the name of the file that keeps the score of every example of a part."""
+    return "example_scores.npy" if part == "dev" else f"example_scores.{part}.npy"
+
+
+def scores_name(part: str) -> str:
+    """Return the key under which a record keeps a part's scores."""
+    return "scores" if part == "dev" else f"scores {part}"
+
+
+def layers_file(part: str) -> str:
+    """Return the name of the file that keeps what a linear probe of each layer predicted for a part."""
+    return predictions_file(part).replace("predictions", "layers", 1)
+
+
+def other_parts(folder: Path) -> tuple[str, ...]:
+    """Return the parts of encoded examples beside train and dev, sorted."""
+    others = ("train", "dev", SOURCE_TOKENIZER)
+    parts = (path.name for path in folder.iterdir() if path.is_dir())
+    return tuple(sorted(part for part in parts if part not in others))

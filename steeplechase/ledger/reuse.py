@@ -15,7 +15,7 @@ from steeplechase.ledger.database import Ledger, LedgerRows
 from steeplechase.ledger.example_tables import attachments, example_tables
 from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, ResultPaths
 from steeplechase.ledger.reused_rows import COPIES, copy_folder
-from steeplechase.ledger.sessions import FACT, reused_sources, sessions
+from steeplechase.ledger.sessions import REUSED, reused_sources, sessions
 from steeplechase.ledger.snapshot import open_rows, plugin_copies
 
 
@@ -47,7 +47,7 @@ def reuse(ledger: Ledger, folder: Path, sources: Iterable[Path], objects: str = 
                 "sha256": sha256,
                 "machines": _machines(rows),
             }
-            ledger.set_fact(FACT.format(len(known) + 1), fact)
+            ledger.set_fact(REUSED.format(len(known) + 1), fact)
 
 
 def _machines(rows: LedgerRows) -> list[JsonValue]:

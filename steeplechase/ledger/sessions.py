@@ -14,6 +14,7 @@ from steeplechase.ledger.database import Ledger, LedgerRows, numbered_facts
 from steeplechase.ledger.facts import ReusedSource
 
 STARTED, DURATION, STOPPED = "session {}", "session {} duration", "session {} stopped"
+REUSED = "reused {}"
 
 
 @dataclass(frozen=True)
@@ -106,14 +107,11 @@ def _read(ledger: LedgerRows) -> Iterator[Session]:
         yield Session(str(start["command"]), str(start["started"]), machine, seconds, limit, unfinished, interruption)
 
 
-FACT = "reused {}"
-
-
 def reused_sources(rows: LedgerRows) -> tuple[ReusedSource, ...]:
     """Return the results that trials of a ledger may be taken from, in the order in which they were named."""
-    return tuple(ReusedSource.model_validate(fact) for _, fact in numbered_facts(rows, FACT))
+    return tuple(ReusedSource.model_validate(fact) for _, fact in numbered_facts(rows, REUSED))
 
 
 def source_facts(rows: LedgerRows) -> Iterator[str]:
     """Yield the names of the facts of the sources."""
-    return (FACT.format(number) for number, _ in numbered_facts(rows, FACT))
+    return (REUSED.format(number) for number, _ in numbered_facts(rows, REUSED))

@@ -1,6 +1,6 @@
 """Snapshot of an experiment: the state of every trial, a pure function of the rows of its ledger or export.
 
-Tables, the live view and MLflow all use it.
+Tables, the live view and MLflow all use it. Rows are read from a results folder, whichever of both it has.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +40,8 @@ DRAWN_IDENTITY = "drawn identity"
 """The fact with letters that were drawn when the ledger was made."""
 PARENTS = "parents"
 """Fact in the ledger: the parent of each mutant of a finished search by evolution."""
+FORMER_TIMINGS = "timing.json"
+"""File in which earlier versions stored the times of a latency experiment."""
 
 
 @dataclass(frozen=True)
@@ -251,10 +253,6 @@ def _names(fact: JsonValue) -> dict[str, str]:
 def _shares(fact: JsonValue) -> dict[str, float]:
     shares = fact if isinstance(fact, dict) else {}
     return {path: share for path, share in shares.items() if isinstance(share, float)}
-
-
-FORMER_TIMINGS = "timing.json"
-"""File in which earlier versions stored the times of a latency experiment."""
 
 
 @contextmanager

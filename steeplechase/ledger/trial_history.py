@@ -1,6 +1,6 @@
 """Histories of trials: each with its rows and its status, pure functions of the ledger's rows.
 
-Selection of searched fine-tuning settings, per task and fine-tuning seed, by the selection score alone.
+Of searched fine-tuning settings one combination per task and fine-tuning seed counts, by the selection score alone.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +13,135 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import TrialRows
 from steeplechase.ledger.records import Decision, KnownArm, Record, Status, TrialRow, TrialStatus, primary_score
 from steeplechase.ledger.stage_results import FineTuneResult
+
+PROGRESSIVE_HURDLES = "progressive_hurdles"
+"""The policy that has hurdles of its own."""
+
+
+@dataclass(frozen=True)
+class TrialHistory:
+    """A trial with its rows. `records` has the latest record per label, in the order written."""
+
+    trial: TrialRow
+    records: tuple[Record, ...]
+    decisions: tuple[Decision, ...]
+    status: TrialStatus
+    audit: tuple[Record, ...] = ()
+    """Records of a stopped trial's further training in an audit; only the audit's table uses them."""
+    stopped_at_end_of_budget: bool = False
+    """Whether the end of a policy's budget stopped it, and no hurdle."""
+
+    @property
+    def stopped_by(self) -> Decision | None:
+        """The decision that stopped the trial, None if it was not stopped."""
+        return next((decision for decision in self.decisions if not decision.cleared), None)
+
+    def finished(self, stage: str) -> tuple[Record, ...]:
+        """Return the finished records of one kind of stage."""
+        return tuple(record for record in self.records if record.stage == stage and record.status is Status.FINISHED)
+
+
+class KnownRows(TrialRows, Protocol):
+    """Read access to what a search goes by, in a ledger or in a driver's memory."""
+
+    def arms(self) -> Sequence[KnownArm]:
+        """Return the arms in the order of the table."""
+
+
+def histories_of(ledger: TrialRows, labels: Sequence[str]) -> tuple[TrialHistory, ...]:
+    """Return the history of every trial, in the order in which the trials were declared."""
+    records: dict[str, list[Record]] = {}
+    decisions: dict[str, list[Decision]] = {}
+    for record in ledger.records():
+        if record.trial is not None:
+            records.setdefault(record.trial, []).append(record)
+    for decision in ledger.decisions():
+        decisions.setdefault(decision.trial, []).append(decision)
+    ended = stopped_at_end_of_budget(ledger.decisions(), _policy(ledger.fact("document")))
+    found = (
+        history_of(trial, records.get(trial.name, ()), decisions.get(trial.name, ()), labels)
+        for trial in ledger.trials()
+    )
+    return tuple(replace(each, stopped_at_end_of_budget=each.trial.name in ended) for each in found)
+
+
+def history_of(
+    trial: TrialRow, records: Iterable[Record], decisions: Iterable[Decision], labels: Sequence[str]
+) -> TrialHistory:
+    """Return the history of one trial from its rows."""
+    own_decisions = tuple(decision for decision in decisions if decision.trial == trial.name)
+    latest = latest_records(record for record in records if record.trial == trial.name)
+    stop = next((decision.level for decision in own_decisions if not decision.cleared), None)
+    audited = set() if stop is None else _labels_beyond(latest, stop)
+    before_stop = tuple(record for record in latest if record.label not in audited)
+    audit = tuple(record for record in latest if record.label in audited)
+    statuses = {record.label: record.status for record in before_stop}
+    status = trial_status(statuses, stop is not None, all(label in statuses for label in labels))
+    return TrialHistory(trial, before_stop, own_decisions, status, audit)
+
+
+def _labels_beyond(records: Sequence[Record], level: int) -> set[str]:
+    """Return the stages past the hurdle that stopped the trial, which only an audit runs."""
+    labels = [(record.label, StageLabel.parse(record.label)) for record in records]
+    rungs = sorted({label.tokens for _, label in labels if label.kind == PRETRAIN and label.tokens is not None})
+    stopped_at = rungs[level : level + 1]
+    return {text for text, label in labels if label.tokens is None or (stopped_at and label.tokens > stopped_at[0])}
+
+
+def latest_records(records: Iterable[Record]) -> tuple[Record, ...]:
+    """Return the latest record of every label, in the order written."""
+    by_label = {record.label: record for record in records}
+    return tuple(sorted(by_label.values(), key=lambda record: record.sequence))
+
+
+def trial_status(statuses: Mapping[str, Status], stopped: bool, complete: bool) -> TrialStatus:
+    """Return a trial's status from its stages' statuses, the hurdles' decisions and whether all stages have ended."""
+    if Status.DIVERGED in final_statuses(statuses):
+        return TrialStatus.DIVERGED
+    if stopped:
+        return TrialStatus.STOPPED
+    if Status.FAILED in statuses.values():
+        return TrialStatus.FAILED
+    if complete:
+        return TrialStatus.FINISHED
+    return TrialStatus.RUNNING if statuses else TrialStatus.WAITING
+
+
+def final_statuses(statuses: Mapping[str, Status]) -> Iterator[Status]:
+    """Yield the statuses of a trial's stages; a diverged combination counts only if all combinations diverged."""
+    cells: dict[StageLabel, set[Status]] = {}
+    for label, status in statuses.items():
+        cells.setdefault(StageLabel.parse(label).cell, set()).add(status)
+    for cell_statuses in cells.values():
+        yield from cell_statuses - {Status.DIVERGED} if len(cell_statuses) > 1 else cell_statuses
+
+
+def stopped_at_end_of_budget(decisions: Iterable[Decision], policy: str | None) -> frozenset[str]:
+    """Return the trials that waited at a pause when the budget of a search's policy ended.
+
+    Their decisions have no threshold. Nor have those of the trials whose values set a hurdle of the policy
+    `progressive_hurdles`, which come before every decision of their level that has one.
+    """
+    if policy is None:
+        return frozenset()
+    with_hurdle: set[int] = set()
+    ended: set[str] = set()
+    for decision in decisions:
+        has_hurdle = policy != PROGRESSIVE_HURDLES or decision.level in with_hurdle
+        if decision.threshold is not None:
+            with_hurdle.add(decision.level)
+        elif has_hurdle and not decision.cleared and decision.value is not None:
+            ended.add(decision.trial)
+    return frozenset(ended)
+
+
+def _policy(document: JsonValue) -> str | None:
+    """Return the policy of the search in an experiment's document, None without one."""
+    fields = document if isinstance(document, dict) else {}
+    design = fields.get("designs", fields.get("design"))
+    designs = design if isinstance(design, list) else [design]
+    policies = (each.get("policy") for each in designs if isinstance(each, dict))
+    return next((policy for policy in policies if isinstance(policy, str)), None)
 
 
 def chosen_records(records: Iterable[Record], labels: Sequence[str]) -> tuple[Record, ...]:
@@ -66,139 +195,3 @@ def _chosen(records: Sequence[Record | None]) -> Record | None:
 def _selection_score(record: Record) -> float:
     choice = record.result.choice if isinstance(record.result, FineTuneResult) else None
     return float("-inf") if choice is None or choice.score is None else float(choice.score)
-
-
-def final_statuses(statuses: Mapping[str, Status]) -> Iterator[Status]:
-    """Yield the statuses of a trial's stages; a diverged combination counts only if all combinations diverged."""
-    cells: dict[StageLabel, set[Status]] = {}
-    for label, status in statuses.items():
-        cells.setdefault(StageLabel.parse(label).cell, set()).add(status)
-    for cell_statuses in cells.values():
-        yield from cell_statuses - {Status.DIVERGED} if len(cell_statuses) > 1 else cell_statuses
-
-
-def trial_status(statuses: Mapping[str, Status], stopped: bool, complete: bool) -> TrialStatus:
-    """Return a trial's status from its stages' statuses, the hurdles' decisions and whether all stages have ended."""
-    if Status.DIVERGED in final_statuses(statuses):
-        return TrialStatus.DIVERGED
-    if stopped:
-        return TrialStatus.STOPPED
-    if Status.FAILED in statuses.values():
-        return TrialStatus.FAILED
-    if complete:
-        return TrialStatus.FINISHED
-    return TrialStatus.RUNNING if statuses else TrialStatus.WAITING
-
-
-PROGRESSIVE_HURDLES = "progressive_hurdles"
-"""The policy that has hurdles of its own."""
-
-
-@dataclass(frozen=True)
-class TrialHistory:
-    """A trial with its rows. `records` has the latest record per label, in the order written."""
-
-    trial: TrialRow
-    records: tuple[Record, ...]
-    decisions: tuple[Decision, ...]
-    status: TrialStatus
-    audit: tuple[Record, ...] = ()
-    """Records of a stopped trial's further training in an audit; only the audit's table uses them."""
-    stopped_at_end_of_budget: bool = False
-    """Whether the end of a policy's budget stopped it, and no hurdle."""
-
-    @property
-    def stopped_by(self) -> Decision | None:
-        """The decision that stopped the trial, None if it was not stopped."""
-        return next((decision for decision in self.decisions if not decision.cleared), None)
-
-    def finished(self, stage: str) -> tuple[Record, ...]:
-        """Return the finished records of one kind of stage."""
-        return tuple(record for record in self.records if record.stage == stage and record.status is Status.FINISHED)
-
-
-class KnownRows(TrialRows, Protocol):
-    """Read access to what a search goes by, in a ledger or in a driver's memory."""
-
-    def arms(self) -> Sequence[KnownArm]:
-        """Return the arms in the order of the table."""
-
-
-def histories_of(ledger: TrialRows, labels: Sequence[str]) -> tuple[TrialHistory, ...]:
-    """Return the history of every trial, in the order in which the trials were declared."""
-    records: dict[str, list[Record]] = {}
-    decisions: dict[str, list[Decision]] = {}
-    for record in ledger.records():
-        if record.trial is not None:
-            records.setdefault(record.trial, []).append(record)
-    for decision in ledger.decisions():
-        decisions.setdefault(decision.trial, []).append(decision)
-    ended = stopped_at_end_of_budget(ledger.decisions(), _policy(ledger.fact("document")))
-    found = (
-        history_of(trial, records.get(trial.name, ()), decisions.get(trial.name, ()), labels)
-        for trial in ledger.trials()
-    )
-    return tuple(replace(each, stopped_at_end_of_budget=each.trial.name in ended) for each in found)
-
-
-def stopped_at_end_of_budget(decisions: Iterable[Decision], policy: str | None) -> frozenset[str]:
-    """Return the trials that waited at a pause when the budget of a search's policy ended.
-
-    Their decisions have no threshold. Nor have those of the trials whose values set a hurdle of the policy
-    `progressive_hurdles`, which come before every decision of their level that has one.
-    """
-    if policy is None:
-        return frozenset()
-    with_hurdle: set[int] = set()
-    ended: set[str] = set()
-    for decision in decisions:
-        has_hurdle = policy != PROGRESSIVE_HURDLES or decision.level in with_hurdle
-        if decision.threshold is not None:
-            with_hurdle.add(decision.level)
-        elif has_hurdle and not decision.cleared and decision.value is not None:
-            ended.add(decision.trial)
-    return frozenset(ended)
-
-
-def _policy(document: JsonValue) -> str | None:
-    """Return the policy of the search in an experiment's document, None without one."""
-    fields = document if isinstance(document, dict) else {}
-    design = fields.get("designs", fields.get("design"))
-    designs = design if isinstance(design, list) else [design]
-    policies = (each.get("policy") for each in designs if isinstance(each, dict))
-    return next((policy for policy in policies if isinstance(policy, str)), None)
-
-
-def history_of(
-    trial: TrialRow, records: Iterable[Record], decisions: Iterable[Decision], labels: Sequence[str]
-) -> TrialHistory:
-    """Return the history of one trial from its rows."""
-    own_decisions = tuple(decision for decision in decisions if decision.trial == trial.name)
-    latest = latest_records(record for record in records if record.trial == trial.name)
-    stop = next((decision.level for decision in own_decisions if not decision.cleared), None)
-    audited = set() if stop is None else _labels_beyond(latest, stop)
-    before_stop = tuple(record for record in latest if record.label not in audited)
-    audit = tuple(record for record in latest if record.label in audited)
-    statuses = {record.label: record.status for record in before_stop}
-    status = trial_status(statuses, stop is not None, all(label in statuses for label in labels))
-    return TrialHistory(trial, before_stop, own_decisions, status, audit)
-
-
-def _labels_beyond(records: Sequence[Record], level: int) -> set[str]:
-    """Return the stages past the hurdle that stopped the trial, which only an audit runs."""
-    labels = [(record.label, StageLabel.parse(record.label)) for record in records]
-    rungs = sorted({label.tokens for _, label in labels if label.kind == PRETRAIN and label.tokens is not None})
-    stopped_at = rungs[level : level + 1]
-    return {text for text, label in labels if label.tokens is None or (stopped_at and label.tokens > stopped_at[0])}
-
-
-def latest_records(records: Iterable[Record]) -> tuple[Record, ...]:
-    """Return the latest record of every label, in the order written."""
-    by_label = {record.label: record for record in records}
-    return tuple(sorted(by_label.values(), key=lambda record: record.sequence))
-
-
-def _status(records: Sequence[Record], decisions: Sequence[Decision], labels: Sequence[str]) -> TrialStatus:
-    statuses = {record.label: record.status for record in records}
-    stopped = any(not decision.cleared for decision in decisions)
-    return trial_status(statuses, stopped, all(label in statuses for label in labels))

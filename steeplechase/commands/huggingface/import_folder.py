@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from search_space.architecture import Architecture
-from steeplechase.commands.huggingface.import_sentencepiece import FoundVocabulary, read_json
+from steeplechase.commands.huggingface.found_vocabulary import FoundVocabulary, read_json
 from steeplechase.commands.huggingface.import_vocabulary import find_vocabulary
 from steeplechase.commands.output import tell
 from steeplechase.configuration.initial_checkpoint import WEIGHTS, write_architecture, write_provenance

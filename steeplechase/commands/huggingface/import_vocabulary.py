@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from steeplechase.commands.huggingface.import_sentencepiece import (
+from steeplechase.commands.huggingface.found_vocabulary import (
     TOKENIZER,
     TOKENIZER_CONFIG,
     FoundVocabulary,
-    find_sentencepiece,
     is_numbered,
-    is_sentencepiece,
     read_json,
     section,
 )
+from steeplechase.commands.huggingface.import_sentencepiece import find_sentencepiece, is_sentencepiece
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.tokenizer import LONGEST_WORD_CHARACTERS, VOCABULARY_FILE, ByteBpe, WordPiece
 from steeplechase.tasks.vocabulary import (

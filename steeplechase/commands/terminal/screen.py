@@ -1,6 +1,6 @@
 """Output of long-running work: permanent lines, and in a terminal a live drawing below them.
 
-Compact state of the trials: a mark per arm and seed if it fits, else (and in logs) the counts.
+The state of the trials is drawn as a mark per arm and seed if it fits, else (and in logs) as counts.
 """
 
 import time
@@ -16,6 +16,18 @@ from rich.text import Text
 from steeplechase.ledger.records import TrialRow, TrialStatus
 
 SECONDS_BETWEEN_DRAWINGS = 0.5
+NAME_LETTERS, GAP = 30, 3
+ENDED = (TrialStatus.FINISHED, TrialStatus.STOPPED, TrialStatus.DIVERGED, TrialStatus.FAILED)
+MARKS = {
+    TrialStatus.FINISHED: ("✓", "+", "green"),
+    TrialStatus.RUNNING: ("▶", ">", "cyan"),
+    TrialStatus.WAITING: ("·", ".", "dim"),
+    TrialStatus.STOPPED: ("■", "-", "yellow"),
+    TrialStatus.DIVERGED: ("∞", "~", "magenta"),
+    TrialStatus.FAILED: ("✗", "!", "red"),
+}
+"""By status: the mark, the ASCII mark, the colour."""
+TrialStatuses = Sequence[tuple[TrialRow, TrialStatus]]
 
 
 class LastingConsole(Console):
@@ -66,21 +78,6 @@ class Screen:
         if self._live is not None and (at_once or now - self._drawn >= SECONDS_BETWEEN_DRAWINGS):
             self._drawn = now
             self._live.update(drawing(), refresh=True)
-
-
-TrialStatuses = Sequence[tuple[TrialRow, TrialStatus]]
-
-ENDED = (TrialStatus.FINISHED, TrialStatus.STOPPED, TrialStatus.DIVERGED, TrialStatus.FAILED)
-MARKS = {
-    TrialStatus.FINISHED: ("✓", "+", "green"),
-    TrialStatus.RUNNING: ("▶", ">", "cyan"),
-    TrialStatus.WAITING: ("·", ".", "dim"),
-    TrialStatus.STOPPED: ("■", "-", "yellow"),
-    TrialStatus.DIVERGED: ("∞", "~", "magenta"),
-    TrialStatus.FAILED: ("✗", "!", "red"),
-}
-"""By status: the mark, the ASCII mark, the colour."""
-NAME_LETTERS, GAP = 30, 3
 
 
 def counts(statuses: TrialStatuses) -> str:

@@ -6,7 +6,8 @@ from statistics import fmean
 from typing import ClassVar
 
 from search_space.candidate import Candidate
-from steeplechase.configuration.measurements.measurement import Measurement, Real, Result
+from steeplechase.configuration.measurements.measurement import Measurement
+from steeplechase.configuration.stage_result import Real, Result
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import Count, Whole
 
@@ -14,7 +15,6 @@ ATTENTION = "attention"
 ALL, TEXT, PER_HEAD = "all mass", "without [CLS] and [SEP]", "mean over heads"
 READINGS = (ALL, TEXT, PER_HEAD)
 """Definitions of C, since its paper does not state its own. Claims use the first."""
-
 Cells = tuple[tuple[Real, ...], ...]
 
 

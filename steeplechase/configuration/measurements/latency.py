@@ -16,7 +16,8 @@ from search_space.cost import MATMUL, Component, Convention, Role
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.stack import components
 from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.measurements.measurement import Measurement, Result
+from steeplechase.configuration.measurements.measurement import Measurement
+from steeplechase.configuration.stage_result import Result
 from steeplechase.foundation.devices import Device
 from steeplechase.foundation.errors import Violation, listed_twice
 from steeplechase.foundation.schema import Count, JsonValue, Name, Seed

@@ -6,8 +6,9 @@ from typing import ClassVar
 from pydantic import Field
 
 from search_space.candidate import Candidate
-from steeplechase.configuration.measurements.measurement import Measurement, Real, Result
+from steeplechase.configuration.measurements.measurement import Measurement
 from steeplechase.configuration.plugins import plugin_of
+from steeplechase.configuration.stage_result import Real, Result
 from steeplechase.foundation.errors import DataError, Violation
 from steeplechase.foundation.schema import Count, Name
 from steeplechase.tasks.own_measurements import PACKAGE

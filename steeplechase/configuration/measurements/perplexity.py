@@ -8,7 +8,8 @@ from pydantic import Field
 
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel
-from steeplechase.configuration.measurements.measurement import Measurement, Real, Result
+from steeplechase.configuration.measurements.measurement import Measurement
+from steeplechase.configuration.stage_result import Real, Result
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import Count, Name, Whole
 from steeplechase.tasks.language_model_texts import LanguageModelText

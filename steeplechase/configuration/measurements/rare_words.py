@@ -6,7 +6,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from search_space.rare_words import RareWords
-from steeplechase.configuration.measurements.measurement import Measurement, Real, Result
+from steeplechase.configuration.measurements.measurement import Measurement
+from steeplechase.configuration.stage_result import Real, Result
 from steeplechase.foundation.schema import Count, Name, Share, Whole
 
 RARE_WORDS = "rare_words"

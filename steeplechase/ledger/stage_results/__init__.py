@@ -15,15 +15,15 @@ from steeplechase.configuration.measurements.attention import Cells as Cells
 from steeplechase.configuration.measurements.attention import uniform_concentration as uniform_concentration
 from steeplechase.configuration.measurements.latency import LatencyResult as LatencyResult
 from steeplechase.configuration.measurements.latency import Machine as Machine
-from steeplechase.configuration.measurements.measurement import Curve as Curve
-from steeplechase.configuration.measurements.measurement import Real as Real
-from steeplechase.configuration.measurements.measurement import Result as Result
-from steeplechase.configuration.measurements.measurement import finite as finite
-from steeplechase.configuration.measurements.measurement import finite_points as finite_points
 from steeplechase.configuration.measurements.own_measurement import OwnMeasurementResult as OwnMeasurementResult
 from steeplechase.configuration.measurements.perplexity import PerplexityResult as PerplexityResult
 from steeplechase.configuration.measurements.rare_words import RareWordsResult as RareWordsResult
 from steeplechase.configuration.measurements.rare_words import WordEmbeddingsResult as WordEmbeddingsResult
+from steeplechase.configuration.stage_result import Curve as Curve
+from steeplechase.configuration.stage_result import Real as Real
+from steeplechase.configuration.stage_result import Result as Result
+from steeplechase.configuration.stage_result import finite as finite
+from steeplechase.configuration.stage_result import finite_points as finite_points
 from steeplechase.foundation.schema import Whole, subclasses
 from steeplechase.ledger.stage_results.shared import ContaminationResult as ContaminationResult
 from steeplechase.ledger.stage_results.shared import CorpusResult as CorpusResult

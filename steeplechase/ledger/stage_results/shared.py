@@ -6,7 +6,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from steeplechase.analysis.proportions import wilson
-from steeplechase.configuration.measurements.measurement import Real, Result
+from steeplechase.configuration.stage_result import Real, Result
 from steeplechase.foundation.schema import Whole
 
 

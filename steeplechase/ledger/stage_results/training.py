@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from steeplechase.configuration.measurements.measurement import Curve, Real, Result, finite, finite_points
+from steeplechase.configuration.stage_result import Curve, Real, Result, finite, finite_points
 from steeplechase.foundation.names import Sha256
 from steeplechase.foundation.schema import JsonValue, Whole
 

@@ -1,10 +1,4 @@
-"""A report: one finding with its evidence, assembled from independent sections and figures.
-
-The report of differences between any two arms, looked up after a run.
-
-Holm's correction is over every pair of a metric, whichever of them are shown: which ones to look at is chosen after
-the values are known.
-"""
+"""A report: one finding with its evidence, assembled from independent sections and figures."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

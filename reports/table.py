@@ -18,6 +18,11 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.stage_results import finite
 
 Row = Mapping[str, JsonValue]
+CONTROL_CATEGORIES = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
+"""Controls, formats such as bidi marks, private use, line ends."""
+GAP = 2  # characters between two columns
+BRIEF_ROWS = 60
+"""Rows of a table that a brief report shows: a ranking of a search may have thousands."""
 
 
 @dataclass(frozen=True)
@@ -71,29 +76,6 @@ def spread_columns(values: Sequence[float]) -> dict[str, JsonValue]:
 def number(cell: JsonValue) -> float | None:
     """Return a cell of a table as a finite number; None if it is not one."""
     return finite(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None
-
-
-CONTROL_CATEGORIES = (
-    "Cc",
-    "Cf",
-    "Co",
-    "Cs",
-    "Zl",
-    "Zp",
-)  # controls, formats such as bidi marks, private use, line ends
-
-
-def printable(text: str) -> str:
-    """Return the text on one line: line ends and tabs become spaces, control and format characters are removed."""
-    one_line = " ".join(text.split())
-    if one_line.isprintable():
-        return one_line
-    return "".join(character for character in one_line if unicodedata.category(character) not in CONTROL_CATEGORIES)
-
-
-GAP = 2  # characters between two columns
-BRIEF_ROWS = 60
-"""Rows of a table that a brief report shows: a ranking of a search may have thousands."""
 
 
 @dataclass(frozen=True)
@@ -274,3 +256,11 @@ def _widest(source: Grid, position: int, folded: int | None) -> int:
     texts = [column.group if starts_group else "", column.title, *(row[position].text for row in source.rows)]
     widest = max(map(len, texts))
     return widest if folded is None or column.numeric else min(widest, folded)
+
+
+def printable(text: str) -> str:
+    """Return the text on one line: line ends and tabs become spaces, control and format characters are removed."""
+    one_line = " ".join(text.split())
+    if one_line.isprintable():
+        return one_line
+    return "".join(character for character in one_line if unicodedata.category(character) not in CONTROL_CATEGORIES)

@@ -2,8 +2,7 @@
 
 Parallel coordinates: Inselberg 1985, "The plane with parallel coordinates". Every axis has a position from 0 to 1 per
 arm; fields with few values have evenly spaced positions, so that kernel sizes of 3 and 9 do not overlap beside 63.
-
-The only import of plotly, an optional extra: its JavaScript library as text (https://plotly.com/javascript/).
+Plotly, an optional extra, is in the page as text (https://plotly.com/javascript/).
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,21 +28,6 @@ from steeplechase.foundation.canonical import json_in_html
 from steeplechase.foundation.errors import MachineError, install_extra
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import ArmRow, TrialStatus
-
-
-def is_installed() -> bool:
-    """Whether the extra is there."""
-    return find_spec("plotly") is not None
-
-
-def plotly_script() -> str:
-    """Return the library. Raises MachineError without the extra."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as missing:
-        raise MachineError(f"steeplechase explore needs plotly; {install_extra('explore')}") from missing
-    return str(get_plotlyjs())
-
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
@@ -193,7 +177,7 @@ def explorer_page(report: Report, exploration: Exploration) -> str:
         policy=POLICY,
         style=Markup(f"{variables()}\n{(HERE / 'explorer.css').read_text(encoding='utf-8')}"),
         data=Markup(embedded(exploration)),
-        library=Markup(plotly_script()),
+        library=Markup(_plotly_script()),
         script=Markup((HERE / "explorer.js").read_text(encoding="utf-8")),
     )
 
@@ -201,3 +185,17 @@ def explorer_page(report: Report, exploration: Exploration) -> str:
 def embedded(exploration: Exploration) -> str:
     """Return the data as JSON that cannot end its element."""
     return json_in_html(asdict(exploration))
+
+
+def is_installed() -> bool:
+    """Whether the extra is there."""
+    return find_spec("plotly") is not None
+
+
+def _plotly_script() -> str:
+    """Return the library. Raises MachineError without the extra."""
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as missing:
+        raise MachineError(f"steeplechase explore needs plotly; {install_extra('explore')}") from missing
+    return str(get_plotlyjs())

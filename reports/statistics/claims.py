@@ -1,20 +1,18 @@
 """Tests of the experiment's claims and of the paper's statements, in words for this size, with power.
 
-A claim is not tested on a task below a reference, where no arm measures what it is about; on an arm that has not
-begun to learn; and, of "about level", where a difference within its margin could hardly be shown.
-
-An ordering of the paper is tested on the metrics that `paper.metrics` names, else on every headline metric. All
-claims and orderings of a report are one family (`judged_claims`); the outcome of each by itself is kept
-beside the corrected one. The probability is that of the claim given the values, for normal populations and a flat
-prior: the t distribution around the difference.
-
-Claims of one study, corrected for each other: the claims in all of its files are one family.
-
 A claim says that a difference lies between two bounds, one of them often infinite. It is supported where "outside the
 bounds" is rejected, contradicted where "inside" is. Exactly one of the two hypotheses is true, so a claim can be
-judged wrongly in one way only. Holm's correction over the supports and over the contradictions, each at half of
-alpha, keeps the probability of any wrong verdict at alpha or below, for any dependence. With one claim on a direction
-this is the interval at 1 - alpha inside or outside the bounds.
+judged wrongly in one way only. The probability is that of the claim given the values, for normal populations and a
+flat prior: the t distribution around the difference.
+
+All claims and orderings of a study, whichever file they are in, are one family (`judged_claims`). Holm's correction
+over the supports and over the contradictions, each at half of alpha, keeps the probability of any wrong verdict at
+alpha or below, for any dependence; with one claim on a direction this is the interval at 1 - alpha inside or outside
+the bounds. The outcome of each by itself is kept beside the corrected one.
+
+A claim is not tested on a task below a reference, where no arm measures what it is about; on an arm that has not
+begun to learn; and, of "about level", where a difference within its margin could hardly be shown. An ordering of the
+paper is tested on the metrics that `paper.metrics` names, else on every headline metric.
 """
 
 import math
@@ -34,6 +32,10 @@ from steeplechase.analysis.power import power_of_t, power_of_t_within
 from steeplechase.configuration.claims import Claim, Sign, parse_orderings
 from steeplechase.configuration.metrics import COSTS
 
+EXPERIMENT, PAPER = "experiment", "paper"
+FEWEST_POWER = 0.5
+"""The power below which a claim of "about level" is not tested: it could hardly be supported."""
+
 
 @dataclass(frozen=True)
 class ClaimTest:
@@ -45,25 +47,7 @@ class ClaimTest:
     """Of "the true value is inside the bounds": small where it is contradicted."""
 
 
-def claim_test(difference: Estimates, low: float, high: float) -> ClaimTest:
-    """Return the test of "the difference lies between low and high", from an estimate of one cell."""
-    above, below = ([p(bound).item() for bound in (low, high)] for p in (difference.p_above, difference.p_below))
-    outside, inside = max(above[0], below[1]), min(sum(above), sum(below))
-    # exact for an interval: at one end both ends are errors
-    return ClaimTest(None, None) if math.isnan(inside) else ClaimTest(outside, min(1.0, inside))
-
-
-def corrected(tests: Sequence[ClaimTest]) -> tuple[ClaimTest, ...]:
-    """Return the tests of a family, corrected for each other, in their order: p to be compared with alpha."""
-    sides = ([each.outside for each in tests], [each.inside for each in tests])
-    adjusted = ([None if p is None else min(1.0, 2 * p) for p in holm(side)] for side in sides)
-    return tuple(ClaimTest(*both) for both in zip(*adjusted, strict=True))
-
-
-EXPERIMENT, PAPER = "experiment", "paper"
 NO_TEST = ClaimTest(None, None)
-FEWEST_POWER = 0.5
-"""The power below which a claim of "about level" is not tested: it could hardly be supported."""
 
 
 class ClaimOutcome(StrEnum):
@@ -242,3 +226,18 @@ def _pointwise(claim: Claim, low: float, high: float) -> ClaimOutcome:
     if from_ <= low and high <= to and not (low <= 0 <= high and claim.sign is not Sign.LEVEL):
         return ClaimOutcome.SUPPORTED
     return ClaimOutcome.CONTRADICTED if high < from_ or low > to else ClaimOutcome.UNDECIDED
+
+
+def claim_test(difference: Estimates, low: float, high: float) -> ClaimTest:
+    """Return the test of "the difference lies between low and high", from an estimate of one cell."""
+    above, below = ([p(bound).item() for bound in (low, high)] for p in (difference.p_above, difference.p_below))
+    outside, inside = max(above[0], below[1]), min(sum(above), sum(below))
+    # exact for an interval: at one end both ends are errors
+    return ClaimTest(None, None) if math.isnan(inside) else ClaimTest(outside, min(1.0, inside))
+
+
+def corrected(tests: Sequence[ClaimTest]) -> tuple[ClaimTest, ...]:
+    """Return the tests of a family, corrected for each other, in their order: p to be compared with alpha."""
+    sides = ([each.outside for each in tests], [each.inside for each in tests])
+    adjusted = ([None if p is None else min(1.0, 2 * p) for p in holm(side)] for side in sides)
+    return tuple(ClaimTest(*both) for both in zip(*adjusted, strict=True))

@@ -1,10 +1,8 @@
 """Tokens and FLOPs at which arms first reach a held-out loss, as ratios to the baseline.
 
-Only recorded evaluations count; between two of them tokens are interpolated linearly in their logarithm. Ratios are
-of geometric means over the seeds that left the plateau of the loss (`statistics/learning.py`): the experiment's test
-on logarithms. An arm of which one of these seeds does not reach the loss has no ratio, since its slowest are missing.
-
-Where a curve of losses first reaches a level, between two evaluations: linear in the logarithm of the tokens.
+Only recorded evaluations count; between two of them the loss is linear in the logarithm of the tokens. Ratios are of
+geometric means over the seeds that left the plateau of the loss (`statistics/learning.py`): the experiment's test on
+logarithms. An arm of which one of these seeds does not reach the loss has no ratio, since its slowest are missing.
 """
 
 from collections.abc import Mapping
@@ -43,17 +41,6 @@ class Censored(NamedTuple):
 
     before: int | None
     """Tokens of the first evaluation if it is at or below the level already; None where no evaluation is."""
-
-
-def crossing(curve: Mapping[int, float], level: float) -> Crossing | Censored:
-    """Return where a curve, loss by tokens, first reaches a level; losses are finite, tokens above 0."""
-    points = sorted(curve.items())
-    place = next((place for place, (_, loss) in enumerate(points) if loss <= level), None)
-    if not place:
-        return Censored(None if place is None else points[0][0])
-    (after, above), (until, below) = points[place - 1], points[place]
-    share = (above - level) / (above - below)
-    return Crossing(exp(log(after) + share * (log(until) - log(after))), after, until)
 
 
 class Ratio(NamedTuple):
@@ -204,3 +191,14 @@ def highest_first_loss(results: Results) -> float | None:
     """Return the lowest of the first evaluations of the baseline's seeds; above it, not all are seen to cross."""
     curves = (curve_of_trial(trial) for trial in ended_trials(results, BASELINE))
     return min((curve[min(curve)] for curve in curves if curve), default=None)
+
+
+def crossing(curve: Mapping[int, float], level: float) -> Crossing | Censored:
+    """Return where a curve, loss by tokens, first reaches a level; losses are finite, tokens above 0."""
+    points = sorted(curve.items())
+    place = next((place for place, (_, loss) in enumerate(points) if loss <= level), None)
+    if not place:
+        return Censored(None if place is None else points[0][0])
+    (after, above), (until, below) = points[place - 1], points[place]
+    share = (above - level) / (above - below)
+    return Crossing(exp(log(after) + share * (log(until) - log(after))), after, until)

@@ -27,33 +27,10 @@ from steeplechase.foundation.devices import Precision
 from steeplechase.models.precision import autocast_to, has_bfloat16
 
 TOLERANCES = {torch.float32: 1e-5, torch.bfloat16: 3e-2}
-
-
-def need(precision: torch.dtype) -> None:
-    """Raise Skipped if the processor has no bfloat16 instructions."""
-    if precision == torch.bfloat16 and not has_bfloat16(torch.device("cpu")):
-        raise Skipped("this processor has no bfloat16 instructions")
-
-
-def theirs_in(precision: torch.dtype) -> AbstractContextManager[object]:
-    """Return the autocast context of a peer's forward pass."""
-    return torch.autocast("cpu", torch.bfloat16, enabled=precision == torch.bfloat16)
-
-
-def ours_in(precision: torch.dtype) -> AbstractContextManager[object]:
-    """Return the autocast context of our forward pass."""
-    return autocast_to(named(precision), torch.device("cpu"))
-
-
-def named(precision: torch.dtype) -> Precision:
-    """Return the name of a precision in recipes."""
-    return "bfloat16" if precision == torch.bfloat16 else "float32"
-
-
 CONFIDENCE = 0.95
 PRODUCT_SIDE = 1024  # large enough for peak speed, small enough for the caches
 MOST_CALLS = 1000
-
+FORWARD_AND_BACKWARD = 3  # operations of a training pass in units of a forward pass
 Work = Callable[[], object]
 
 
@@ -82,6 +59,47 @@ class Interval:
     low: float
     high: float
     n: int
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measured ratio, with the upper bound set by matrix products, if known."""
+
+    ratio: Interval
+    ceiling: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. `measure` raises Skipped or Disagreement."""
+
+    name: str
+    peer: str
+    reach: float
+    measure: Callable[[Pace], Figure]
+    better: Literal["higher", "lower"] = "higher"
+    unit: str = "their CPU time / our CPU time"
+
+    def reached(self, ratio: float) -> bool:
+        """Return whether a ratio meets the target."""
+        return ratio >= self.reach if self.better == "higher" else ratio <= self.reach
+
+
+@dataclass(frozen=True)
+class Size:
+    """Sizes of the models and batches of all rows; smaller in tests."""
+
+    operator_batch: int = 32
+    batch: int = 16
+    length: int = 128
+    depth: int = 4
+    widths: tuple[int, ...] = (256, 128)
+    vocabularies: tuple[int, ...] = (30_522, 8_192)
+    examples: int = 512
+
+
+FULL_SIZE = Size()
 
 
 @dataclass(frozen=True)
@@ -156,6 +174,41 @@ def _seconds(work: Work, calls: int) -> float:
         gc.enable()
 
 
+def speed_figure(comparison: Comparison, operations: float | None, note: str = "") -> Figure:
+    """Return a comparison as a figure; `operations` are those of the work of each side."""
+    ceiling = None if operations is None else comparison.ceiling(operations)
+    product = f"matrix product {comparison.operations_per_second / 1e9:.0f} GFLOP/s"
+    speeds = f"peer {comparison.their_seconds * 1e3:,.0f} ms, {product}"
+    return Figure(comparison.speedup, ceiling, f"{speeds}; {note}" if note else speeds)
+
+
+def exact_figure(ours: float, theirs: float, note: str) -> Figure:
+    """Return a ratio of bytes, which has no spread."""
+    ratio = ours / theirs
+    return Figure(Interval(ratio, ratio, ratio, 1), None, note)
+
+
+def need(precision: torch.dtype) -> None:
+    """Raise Skipped if the processor has no bfloat16 instructions."""
+    if precision == torch.bfloat16 and not has_bfloat16(torch.device("cpu")):
+        raise Skipped("this processor has no bfloat16 instructions")
+
+
+def theirs_in(precision: torch.dtype) -> AbstractContextManager[object]:
+    """Return the autocast context of a peer's forward pass."""
+    return torch.autocast("cpu", torch.bfloat16, enabled=precision == torch.bfloat16)
+
+
+def ours_in(precision: torch.dtype) -> AbstractContextManager[object]:
+    """Return the autocast context of our forward pass."""
+    return autocast_to(named(precision), torch.device("cpu"))
+
+
+def named(precision: torch.dtype) -> Precision:
+    """Return the name of a precision in recipes."""
+    return "bfloat16" if precision == torch.bfloat16 else "float32"
+
+
 @dataclass(frozen=True)
 class Allocations:
     """Bytes allocated by torch's CPU allocator during the work, without earlier allocations."""
@@ -195,61 +248,3 @@ def _totals(changes: Iterable[tuple[int, int]]) -> Allocations:
         else:
             total -= allocated.pop(address, 0)
     return Allocations(peak, total)
-
-
-FORWARD_AND_BACKWARD = 3  # operations of a training pass in units of a forward pass
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A measured ratio, with the upper bound set by matrix products, if known."""
-
-    ratio: Interval
-    ceiling: float | None = None
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table. `measure` raises Skipped or Disagreement."""
-
-    name: str
-    peer: str
-    reach: float
-    measure: Callable[[Pace], Figure]
-    better: Literal["higher", "lower"] = "higher"
-    unit: str = "their CPU time / our CPU time"
-
-    def reached(self, ratio: float) -> bool:
-        """Return whether a ratio meets the target."""
-        return ratio >= self.reach if self.better == "higher" else ratio <= self.reach
-
-
-@dataclass(frozen=True)
-class Size:
-    """Sizes of the models and batches of all rows; smaller in tests."""
-
-    operator_batch: int = 32
-    batch: int = 16
-    length: int = 128
-    depth: int = 4
-    widths: tuple[int, ...] = (256, 128)
-    vocabularies: tuple[int, ...] = (30_522, 8_192)
-    examples: int = 512
-
-
-FULL_SIZE = Size()
-
-
-def speed_figure(comparison: Comparison, operations: float | None, note: str = "") -> Figure:
-    """Return a comparison as a figure; `operations` are those of the work of each side."""
-    ceiling = None if operations is None else comparison.ceiling(operations)
-    product = f"matrix product {comparison.operations_per_second / 1e9:.0f} GFLOP/s"
-    speeds = f"peer {comparison.their_seconds * 1e3:,.0f} ms, {product}"
-    return Figure(comparison.speedup, ceiling, f"{speeds}; {note}" if note else speeds)
-
-
-def exact_figure(ours: float, theirs: float, note: str) -> Figure:
-    """Return a ratio of bytes, which has no spread."""
-    ratio = ours / theirs
-    return Figure(Interval(ratio, ratio, ratio, 1), None, note)

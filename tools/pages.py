@@ -13,9 +13,8 @@ A template calls the methods of `Published` (`tools/page_values.py`) as function
 
 A mistake in a template is one line with the template, the line and the closest known name; no page is written then.
 
-The table of `docs/gpu.md`: estimated GPU hours of experiments on cards, as `plan` tells them where no card is.
-
-The commands as `--help` shows them, for `docs/commands.md`.
+`docs/commands.md` has the commands as `--help` shows them, `docs/gpu.md` the estimated GPU hours of experiments on
+cards, as `plan` tells them where no card is.
 """
 
 import sys
@@ -38,6 +37,14 @@ from steeplechase.configuration.yaml.experiment_files import experiment_files
 from steeplechase.foundation.errors import ConfigurationError, UserError
 from tools.faults.rows import fault_table, peer_table, standing_lines
 from tools.page_values import Published
+
+TEMPLATES = "docs/templates"
+SUFFIX = ".jinja"
+PUBLISHED = "reports/published"
+HEADER = "<!-- Rendered from {template} by `make pages`; edit it there. -->\n\n"
+STALE = "differs from its template; `make pages` writes it"
+TOGETHER = 8
+"""Cards whose hours are told too."""
 
 
 class CommandLine(NamedTuple):
@@ -66,10 +73,6 @@ def _lines(command: Any, usage: str) -> Iterator[CommandLine]:
         yield from _lines(each, f"{usage} {name}")
 
 
-TOGETHER = 8
-"""Cards whose hours are told too."""
-
-
 def gpu_hour_rows(*experiments: str) -> Iterator[str]:
     """Yield a table row for each `name@scale`: memory, hours on one card, and on several of the same kind."""
     cards = [next(card for card in CARDS if card.name == name) for name in USUAL]
@@ -88,13 +91,6 @@ def gpu_hour_rows(*experiments: str) -> Iterator[str]:
             f"{hours:,.2g}" if hours < 10 else f"{hours:,.0f}" for hours in (*totals.values(), together)
         )
         yield f"| `{name}` | `{scale}` | {memory:,.1f} GiB | {told} |"
-
-
-TEMPLATES = "docs/templates"
-SUFFIX = ".jinja"
-PUBLISHED = "reports/published"
-HEADER = "<!-- Rendered from {template} by `make pages`; edit it there. -->\n\n"
-STALE = "differs from its template; `make pages` writes it"
 
 
 def pages(root: Path) -> Mapping[Path, str]:

@@ -1,9 +1,7 @@
 """A full training step of a GPT and of a BART against transformers' own models.
 
-Our side is the training loop itself; theirs is the loss of the class as it is released, with clipping and AdamW.
-Batches, corruptions and weights are the same.
-
-transformers' GPT and BART with their losses. Read in transformers 5.23, models/openai and models/bart.
+Our side is the training loop itself; theirs is the loss of the class as it is released (transformers 5.23,
+models/openai and models/bart), with clipping and AdamW. Batches, corruptions and weights are the same.
 """
 
 from abc import abstractmethod
@@ -27,6 +25,8 @@ from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.denoising import DenoisingBatch
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 
+REACH = 1.2
+HEADS, FEED_FORWARD_RATIO, POSITION_OFFSET = 4, 4, 2
 IGNORED = -100
 
 
@@ -104,8 +104,6 @@ class BartPeer(Peer):
 
 
 PEERS: dict[str, type[Peer]] = {"GPT": Gpt, "BART": BartPeer}
-REACH = 1.2
-HEADS, FEED_FORWARD_RATIO, POSITION_OFFSET = 4, 4, 2
 
 
 def rows(size: Size = FULL_SIZE) -> Iterator[Row]:

@@ -1,12 +1,9 @@
 """A full step of replaced token detection: masks, generator, samples, discriminator, clipping and AdamW.
 
-Our side is the training loop itself. The peer trains on the same batches and masks.
-
-A fair ELECTRA step from transformers' modules: ConvBERT encoders, a dense vocabulary head, sparse sampling.
-
-As in efficient public code (electra_pytorch's path over transformers' models): logits at every position, of which
-only the masked ones are selected and sampled. Embeddings and output table are tied; the losses are 1 x MLM + 50 x RTD
-(arXiv 2003.10555, section 3.1).
+Our side is the training loop itself. The peer, on the same batches and masks, is a fair ELECTRA step from
+transformers' modules: ConvBERT encoders and a dense vocabulary head. As in efficient public code (electra_pytorch's
+path over transformers' models), logits are at every position, of which only the masked ones are selected and sampled.
+Embeddings and output table are tied; the losses are 1 x MLM + 50 x RTD (arXiv 2003.10555, section 3.1).
 """
 
 from collections.abc import Iterator
@@ -28,6 +25,9 @@ from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 
+PEER = "fair transformers ELECTRA, float32"
+REACH = {torch.float32: (3.0, 1.85), torch.bfloat16: (5.5, 3.3)}  # per vocabulary
+GENERATOR_RATIO = 4
 DISCRIMINATOR_WEIGHT = 50.0
 
 
@@ -72,11 +72,6 @@ def sample(logits: Tensor) -> Tensor:
     """Return one token per row by the Gumbel-max trick; torch.multinomial takes a tenth longer."""
     noise = torch.empty_like(logits).exponential_().log_()
     return noise.neg_().add_(logits).argmax(-1)
-
-
-PEER = "fair transformers ELECTRA, float32"
-REACH = {torch.float32: (3.0, 1.85), torch.bfloat16: (5.5, 3.3)}  # per vocabulary
-GENERATOR_RATIO = 4
 
 
 def rows(size: Size = FULL_SIZE) -> Iterator[Row]:

@@ -2,12 +2,10 @@
 
 Steeplechase, a hand-written script of Optuna, transformers' Trainer and MLflow, and Ray Tune with its MLflow callback
 around the same Trainer run the same four trials, each side one after the other on one thread, the sides at the same
-time. Usage: python -m benchmarks.whole_job; about ten minutes of CPU time. It writes
-benchmarks/published/whole_job.md. The Trainer needs `pip install accelerate`.
+time. They read documents as JSON lines, and a table of examples as CSV.
 
-What every contender reads: documents as JSON lines, and a table of examples as CSV.
-
-The page of measurements: one table, and what its columns mean.
+Usage: python -m benchmarks.whole_job; about ten minutes of CPU time. It writes benchmarks/published/whole_job.md. The
+Trainer needs `pip install accelerate`.
 """
 
 import csv
@@ -28,6 +26,14 @@ from steeplechase.foundation.environment import machine
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 
+CONSOLE = Console(stderr=True, highlight=False)
+PUBLISHED = Path(__file__).parents[1] / "published" / "whole_job.md"
+KILLED_AT = 0.6
+"""Share of the undisturbed job's CPU time at which every process of the second job is killed."""
+MEGABYTES = 2.5
+LIBRARIES = {"torch": "a", "mlflow": "b"}
+"""The two labels: which of two libraries a text documents; their documents are not in the corpus."""
+TRAIN, DEV, CHARACTERS = 400, 200, 200
 GOAL = 0.25
 """Asked: the first contender's CPU time over the second's, at most."""
 PACKAGES = ("torch", "transformers", "accelerate", "optuna", "mlflow", "ray")
@@ -42,7 +48,6 @@ HEAD = (
     "MLflow runs, killed / undisturbed",
     "left as running",
 )
-
 SWEEP = """\
 Two kernel sizes of ConvBERT's span-based dynamic convolution and two seeds: four models of 2 layers and width 64 are
 pretrained on 491,520 tokens of the same documents by masked language modelling (480 updates of 16 x 64, two
@@ -85,6 +90,72 @@ class Measured:
     """MLflow runs of the undisturbed job, and of the killed one."""
 
 
+def main() -> int:
+    """Measure every contender and write the page; return 1 if something is not installed."""
+    if find_spec("accelerate") is None:
+        CONSOLE.print("transformers' Trainer needs accelerate: pip install accelerate")
+        return 1
+    with tempfile.TemporaryDirectory(prefix="whole-job-") as folder:
+        scratch = Path(folder)
+        _write_inputs(scratch / "data")
+        with ThreadPoolExecutor(len(CONTENDERS)) as side_by_side:  # other work on the machine slows all of them
+            measured = list(side_by_side.map(lambda one: _measured(one, scratch), CONTENDERS))
+    PUBLISHED.write_text(page(measured, KILLED_AT), encoding="utf-8")
+    CONSOLE.print(f"written: {PUBLISHED}")
+    return 0
+
+
+def _measured(contender: Contender, scratch: Path) -> Measured:
+    """Run a contender undisturbed, then again with a kill in the middle and a second start."""
+    whole = Job(contender, scratch / f"{contender.name}-whole", scratch / "data")
+    _say(contender, "undisturbed")
+    undisturbed = whole.run()
+    _say(contender, f"{undisturbed.cpu_seconds:.0f} s of CPU time; now killed at {KILLED_AT:.0%} of them")
+    broken = Job(contender, scratch / f"{contender.name}-killed", scratch / "data")
+    before = broken.run(kill_after=KILLED_AT * undisturbed.cpu_seconds)
+    after = broken.run()
+    _say(contender, f"{before.cpu_seconds:.0f} s before the kill, {after.cpu_seconds:.0f} s after it")
+    resumed = Usage(before.wall_seconds + after.wall_seconds, before.cpu_seconds + after.cpu_seconds, after.output)
+    return Measured(
+        contender,
+        undisturbed,
+        resumed,
+        same_table=contender.table(whole.folder, undisturbed) == contender.table(broken.folder, resumed),
+        unfinished_runs=contender.unfinished_runs(broken.folder),
+        runs=(contender.runs(whole.folder), contender.runs(broken.folder)),
+    )
+
+
+def _say(contender: Contender, text: str) -> None:
+    CONSOLE.print(f"{contender.name}: {text}")
+
+
+def _write_inputs(folder: Path) -> None:
+    """Write the text, and a task of two balanced labels made of other documents."""
+    documents = list(DocumentationCorpus(maximum_megabytes=MEGABYTES).documents(lambda what, share: None))
+    labelled = {library: [one for one in documents if _library(one) == library] for library in LIBRARIES}
+    alternating = (one for pair in zip_longest(*labelled.values()) for one in pair if one is not None)
+    examples = list(alternating)[: TRAIN + DEV]
+    if len(examples) < TRAIN + DEV:
+        raise ValueError(f"{len(examples)} examples in {MEGABYTES} MB, {TRAIN + DEV} are needed")
+    (folder / "text").mkdir(parents=True)
+    text = (json.dumps({"text": one.text}) + "\n" for one in documents if _library(one) not in LIBRARIES)
+    (folder / "text" / "corpus.jsonl").write_text("".join(text), encoding="utf-8")
+    _write_table(folder / "train.csv", examples[DEV:])
+    _write_table(folder / "dev.csv", examples[:DEV])
+
+
+def _library(document: Document) -> str:
+    return document.source.partition(".")[0]
+
+
+def _write_table(path: Path, examples: Iterable[Document]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(("text", "library"))
+        table.writerows((one.text[:CHARACTERS].replace("\n", " "), LIBRARIES[_library(one)]) for one in examples)
+
+
 def page(measured: Sequence[Measured], killed_at: float) -> str:
     """Return the page as Markdown."""
     return "\n".join(_lines(measured, killed_at)) + "\n"
@@ -118,84 +189,6 @@ def _cells(one: Measured, first_cpu_seconds: float) -> Iterator[str]:
     yield "equal" if one.same_table else "differs"
     yield f"{one.runs[1]} / {one.runs[0]}"
     yield str(one.unfinished_runs)
-
-
-MEGABYTES = 2.5
-LIBRARIES = {"torch": "a", "mlflow": "b"}
-"""The two labels: which of two libraries a text documents; their documents are not in the corpus."""
-TRAIN, DEV, CHARACTERS = 400, 200, 200
-
-
-def write_inputs(folder: Path) -> None:
-    """Write the text, and a task of two balanced labels made of other documents."""
-    documents = list(DocumentationCorpus(maximum_megabytes=MEGABYTES).documents(lambda what, share: None))
-    labelled = {library: [one for one in documents if _library(one) == library] for library in LIBRARIES}
-    alternating = (one for pair in zip_longest(*labelled.values()) for one in pair if one is not None)
-    examples = list(alternating)[: TRAIN + DEV]
-    if len(examples) < TRAIN + DEV:
-        raise ValueError(f"{len(examples)} examples in {MEGABYTES} MB, {TRAIN + DEV} are needed")
-    (folder / "text").mkdir(parents=True)
-    text = (json.dumps({"text": one.text}) + "\n" for one in documents if _library(one) not in LIBRARIES)
-    (folder / "text" / "corpus.jsonl").write_text("".join(text), encoding="utf-8")
-    _write_table(folder / "train.csv", examples[DEV:])
-    _write_table(folder / "dev.csv", examples[:DEV])
-
-
-def _library(document: Document) -> str:
-    return document.source.partition(".")[0]
-
-
-def _write_table(path: Path, examples: Iterable[Document]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(("text", "library"))
-        table.writerows((one.text[:CHARACTERS].replace("\n", " "), LIBRARIES[_library(one)]) for one in examples)
-
-
-CONSOLE = Console(stderr=True, highlight=False)
-PUBLISHED = Path(__file__).parents[1] / "published" / "whole_job.md"
-KILLED_AT = 0.6
-"""Share of the undisturbed job's CPU time at which every process of the second job is killed."""
-
-
-def main() -> int:
-    """Measure every contender and write the page; return 1 if something is not installed."""
-    if find_spec("accelerate") is None:
-        CONSOLE.print("transformers' Trainer needs accelerate: pip install accelerate")
-        return 1
-    with tempfile.TemporaryDirectory(prefix="whole-job-") as folder:
-        scratch = Path(folder)
-        write_inputs(scratch / "data")
-        with ThreadPoolExecutor(len(CONTENDERS)) as side_by_side:  # other work on the machine slows all of them
-            measured = list(side_by_side.map(lambda one: _measured(one, scratch), CONTENDERS))
-    PUBLISHED.write_text(page(measured, KILLED_AT), encoding="utf-8")
-    CONSOLE.print(f"written: {PUBLISHED}")
-    return 0
-
-
-def _measured(contender: Contender, scratch: Path) -> Measured:
-    """Run a contender undisturbed, then again with a kill in the middle and a second start."""
-    whole = Job(contender, scratch / f"{contender.name}-whole", scratch / "data")
-    _say(contender, "undisturbed")
-    undisturbed = whole.run()
-    _say(contender, f"{undisturbed.cpu_seconds:.0f} s of CPU time; now killed at {KILLED_AT:.0%} of them")
-    broken = Job(contender, scratch / f"{contender.name}-killed", scratch / "data")
-    before = broken.run(kill_after=KILLED_AT * undisturbed.cpu_seconds)
-    after = broken.run()
-    _say(contender, f"{before.cpu_seconds:.0f} s before the kill, {after.cpu_seconds:.0f} s after it")
-    resumed = Usage(before.wall_seconds + after.wall_seconds, before.cpu_seconds + after.cpu_seconds, after.output)
-    return Measured(
-        contender,
-        undisturbed,
-        resumed,
-        same_table=contender.table(whole.folder, undisturbed) == contender.table(broken.folder, resumed),
-        unfinished_runs=contender.unfinished_runs(broken.folder),
-        runs=(contender.runs(whole.folder), contender.runs(broken.folder)),
-    )
-
-
-def _say(contender: Contender, text: str) -> None:
-    CONSOLE.print(f"{contender.name}: {text}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""A job as the system sees it: its processes, their CPU time, and a kill of all of them at once.
+"""A contender's job as the system sees it: its processes, their CPU time, and a kill of all of them at once.
 
-The three contenders: their files, their commands, and where their tables and MLflow runs are.
+Of the three contenders it has the files, the commands, and where their tables and MLflow runs are.
 """
 
 import os
@@ -19,6 +19,16 @@ from typing import Protocol
 
 HERE = Path(__file__).parent
 RUNNING = "RUNNING"
+SECONDS_BETWEEN_READINGS = 0.5
+TICKS = os.sysconf("SC_CLK_TCK")
+MARK = "WHOLE_JOB"
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "HF_HUB_OFFLINE": "1",
+}
 
 
 class _Output(Protocol):
@@ -95,18 +105,6 @@ RAY_TUNE = Contender(
     _printed,
 )
 CONTENDERS = (STEEPLECHASE, TRAINER, RAY_TUNE)
-
-
-SECONDS_BETWEEN_READINGS = 0.5
-TICKS = os.sysconf("SC_CLK_TCK")
-MARK = "WHOLE_JOB"
-ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "TOKENIZERS_PARALLELISM": "false",
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "HF_HUB_OFFLINE": "1",
-}
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 """Files of a stranger: experiments, results folders, object stores, archives, models, curves and predictions.
 
 For every reader there are valid files and the commands that read them. A case is a copy of them in which files are
-spoilt by their kind, by words or by bytes, and sealed again.
-
-What a command may not do with a stranger's file: write outside, read a secret, connect, start or run code.
+spoilt by their kind, by words or by bytes, and sealed again. No command may write outside, read a secret, connect,
+start or run code because of a stranger's file.
 """
 
 import gzip
@@ -48,9 +47,46 @@ CARDS = "['nvidia-smi', '--query-gpu=name', '--format=csv,noheader,nounits']"
 OWN = ("runners.count_module", "runners.executors.worker", "'--version'", "operators", "('127.0.0.1', 9)", CARDS)
 """What a command of this project starts: its modules, the compiler of operators, the tracking server not there, the
 program that names the machine's GPUs."""
+A_BATCH = 25
+ENDS = (0, 2, 3, 4, 5, 6, 7, 8)
+CPU_SECONDS, WALL_SECONDS, RUNS = 5.0, 60.0, 4.0
+"""A run may take RUNS times the seconds of another command."""
+AIMED = (*runs.VALUES["aimed"], "x" * 100_000, ["a"] * 2000, {str(number): number for number in range(500)})
+TEXTS = (*runs.VALUES["texts"], "[" * 20_000, "{a: " * 3_000)
+OFTEN = (".sqlite", ".json", ".jsonl", ".yaml")
+PACKED: dict[str, Any] = {".gz": gzip, ".xz": lzma}
 
 
-def guard(place: Path, report: Path) -> None:
+def hostile(chance: random.Random, found: Attempt) -> None:
+    """Give some hostile files to the commands that read them; judge how each ends and what it did."""
+    runs.reference("table")  # compiles the operators, which no file causes
+    shares = {reader: share for reader, (share, *_) in runs.VALUES["commands"].items()}
+    for _ in range(A_BATCH):
+        reader = chance.choices([*shares], [*shares.values()])[0]
+        place, seen = warm.emptied(SCRATCH / "hostile"), SCRATCH / "seen"
+        for name in ("home", "made"):
+            (place / name).mkdir()
+        (place / "secret").write_text("a line that no command may read")
+        case = Path(shutil.copytree(_valid(reader), place / "case", symlinks=True))
+        template = chance.choice(runs.VALUES["commands"][reader][1:])
+        words = template.replace("CASE", str(case)).replace("OUT", str(place / "made" / "out")).split()
+        _plant(chance, reader, case)
+        paths = sorted(path for path in case.rglob("*") if path.is_file() or reader == "folders")
+        read = [path for path in paths if str(path) in words and path.is_file()] or paths
+        for _spoilt_file in range(chance.choice((1, 1, 2)) if reader != "archives" else 0):
+            often = [path for path in read if path.suffix in OFTEN]
+            _spoil(chance, chance.choice(often if often and chance.random() < 0.6 else read))
+        seen.write_text("")
+        before = partial(_guard, place, seen)
+        command = warm.Command(tuple(words), runs.variables() | {"HOME": str(place / "home")}, before=before)
+        times = RUNS if words[0] == "run" else 1.0
+        wrong = runs.wrong_end(command, *ENDS, seconds=WALL_SECONDS * times) + seen.read_text().splitlines()[:3]
+        wrong += [f"{command.cpu_seconds:.1f} CPU s"] * (command.cpu_seconds > CPU_SECONDS * times)
+        found.caused[reader] += 1
+        found.wrong += [f"{reader}, {template}: {line}" for line in wrong + warm.orphans()]
+
+
+def _guard(place: Path, report: Path) -> None:
     """Limit memory; from now on report what this process and its forks do that a file must not cause."""
     sys.dont_write_bytecode = True  # of a library that is imported here for the first time
     own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -82,45 +118,6 @@ def guard(place: Path, report: Path) -> None:
             is_busy[0] = False
 
     sys.addaudithook(hook)
-
-
-A_BATCH = 25
-ENDS = (0, 2, 3, 4, 5, 6, 7, 8)
-CPU_SECONDS, WALL_SECONDS, RUNS = 5.0, 60.0, 4.0
-"""A run may take RUNS times the seconds of another command."""
-AIMED = (*runs.VALUES["aimed"], "x" * 100_000, ["a"] * 2000, {str(number): number for number in range(500)})
-TEXTS = (*runs.VALUES["texts"], "[" * 20_000, "{a: " * 3_000)
-OFTEN = (".sqlite", ".json", ".jsonl", ".yaml")
-PACKED: dict[str, Any] = {".gz": gzip, ".xz": lzma}
-
-
-def hostile(chance: random.Random, found: Attempt) -> None:
-    """Give some hostile files to the commands that read them; judge how each ends and what it did."""
-    runs.reference("table")  # compiles the operators, which no file causes
-    shares = {reader: share for reader, (share, *_) in runs.VALUES["commands"].items()}
-    for _ in range(A_BATCH):
-        reader = chance.choices([*shares], [*shares.values()])[0]
-        place, seen = warm.emptied(SCRATCH / "hostile"), SCRATCH / "seen"
-        for name in ("home", "made"):
-            (place / name).mkdir()
-        (place / "secret").write_text("a line that no command may read")
-        case = Path(shutil.copytree(_valid(reader), place / "case", symlinks=True))
-        template = chance.choice(runs.VALUES["commands"][reader][1:])
-        words = template.replace("CASE", str(case)).replace("OUT", str(place / "made" / "out")).split()
-        _plant(chance, reader, case)
-        paths = sorted(path for path in case.rglob("*") if path.is_file() or reader == "folders")
-        read = [path for path in paths if str(path) in words and path.is_file()] or paths
-        for _spoilt_file in range(chance.choice((1, 1, 2)) if reader != "archives" else 0):
-            often = [path for path in read if path.suffix in OFTEN]
-            _spoil(chance, chance.choice(often if often and chance.random() < 0.6 else read))
-        seen.write_text("")
-        before = partial(guard, place, seen)
-        command = warm.Command(tuple(words), runs.variables() | {"HOME": str(place / "home")}, before=before)
-        times = RUNS if words[0] == "run" else 1.0
-        wrong = runs.wrong_end(command, *ENDS, seconds=WALL_SECONDS * times) + seen.read_text().splitlines()[:3]
-        wrong += [f"{command.cpu_seconds:.1f} CPU s"] * (command.cpu_seconds > CPU_SECONDS * times)
-        found.caused[reader] += 1
-        found.wrong += [f"{reader}, {template}: {line}" for line in wrong + warm.orphans()]
 
 
 @cache

@@ -47,6 +47,51 @@ TOGETHER = 8
 """Cards whose hours are told too."""
 
 
+def pages(root: Path) -> Mapping[Path, str]:
+    """Return every page as text by its path. Raises ConfigurationError with the first mistake of each template."""
+    published, folder = Published(root / PUBLISHED), root / TEMPLATES
+    environment = Environment(
+        loader=FileSystemLoader(folder),
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    names = [name for name in dir(published) if not name.startswith("_")]
+    environment.globals |= {name: getattr(published, name) for name in names}
+    environment.globals |= {"experiments": lambda: listed(experiment_files()), "command_groups": command_groups}
+    environment.globals |= {"fault_table": fault_table, "peer_table": peer_table}
+    environment.globals |= {"standing_lines": standing_lines, "gpu_hour_rows": gpu_hour_rows}
+    environment.filters |= {"fixed": fixed, "percent": percent, "signed": signed}
+    found, mistakes = dict[Path, str](), list[str]()
+    for template in sorted(folder.rglob(f"*{SUFFIX}")):
+        name = template.relative_to(folder).as_posix()
+        try:
+            text = environment.get_template(name).render()
+            found[root / name.removesuffix(SUFFIX)] = HEADER.format(template=f"{TEMPLATES}/{name}") + text
+        except (UserError, TemplateError, TypeError, ValueError, LookupError) as fault:
+            mistakes.append(f"{TEMPLATES}/{name}:{_line_of(fault)}: {fault}")
+    if mistakes:
+        raise ConfigurationError(mistakes)
+    return found
+
+
+def _line_of(fault: Exception) -> int | None:
+    """Return the line of the template in which an error arose."""
+    if isinstance(fault, TemplateSyntaxError):
+        return fault.lineno
+    frames = traceback.extract_tb(fault.__traceback__)
+    return next((frame.lineno for frame in reversed(frames) if frame.filename.endswith(SUFFIX)), None)
+
+
+def stale(root: Path) -> Iterator[str]:
+    """Yield the pages that are not what their templates give, from the root."""
+    for page, text in pages(root).items():
+        if not page.is_file() or page.read_bytes() != text.encode():
+            yield page.relative_to(root).as_posix()
+
+
 class CommandLine(NamedTuple):
     """A command, or a command of a command."""
 
@@ -91,51 +136,6 @@ def gpu_hour_rows(*experiments: str) -> Iterator[str]:
             f"{hours:,.2g}" if hours < 10 else f"{hours:,.0f}" for hours in (*totals.values(), together)
         )
         yield f"| `{name}` | `{scale}` | {memory:,.1f} GiB | {told} |"
-
-
-def pages(root: Path) -> Mapping[Path, str]:
-    """Return every page as text by its path. Raises ConfigurationError with the first mistake of each template."""
-    published, folder = Published(root / PUBLISHED), root / TEMPLATES
-    environment = Environment(
-        loader=FileSystemLoader(folder),
-        undefined=StrictUndefined,
-        autoescape=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    names = [name for name in dir(published) if not name.startswith("_")]
-    environment.globals |= {name: getattr(published, name) for name in names}
-    environment.globals |= {"experiments": lambda: listed(experiment_files()), "command_groups": command_groups}
-    environment.globals |= {"fault_table": fault_table, "peer_table": peer_table}
-    environment.globals |= {"standing_lines": standing_lines, "gpu_hour_rows": gpu_hour_rows}
-    environment.filters |= {"fixed": fixed, "percent": percent, "signed": signed}
-    found, mistakes = dict[Path, str](), list[str]()
-    for template in sorted(folder.rglob(f"*{SUFFIX}")):
-        name = template.relative_to(folder).as_posix()
-        try:
-            text = environment.get_template(name).render()
-            found[root / name.removesuffix(SUFFIX)] = HEADER.format(template=f"{TEMPLATES}/{name}") + text
-        except (UserError, TemplateError, TypeError, ValueError, LookupError) as fault:
-            mistakes.append(f"{TEMPLATES}/{name}:{_line_of(fault)}: {fault}")
-    if mistakes:
-        raise ConfigurationError(mistakes)
-    return found
-
-
-def _line_of(fault: Exception) -> int | None:
-    """Return the line of the template in which an error arose."""
-    if isinstance(fault, TemplateSyntaxError):
-        return fault.lineno
-    frames = traceback.extract_tb(fault.__traceback__)
-    return next((frame.lineno for frame in reversed(frames) if frame.filename.endswith(SUFFIX)), None)
-
-
-def stale(root: Path) -> Iterator[str]:
-    """Yield the pages that are not what their templates give, from the root."""
-    for page, text in pages(root).items():
-        if not page.is_file() or page.read_bytes() != text.encode():
-            yield page.relative_to(root).as_posix()
 
 
 def main(root: Path, arguments: Sequence[str]) -> int:

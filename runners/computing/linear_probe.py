@@ -20,8 +20,7 @@ from runners.training.pretrained import read_encoder
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.paths import layers_file, other_parts, predictions_file
-from steeplechase.models.downstream_model import hidden_states
-from steeplechase.models.encoder import Encoder
+from steeplechase.models.encoder import Encoder, hidden_states
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.forms import NO_POSITION, EncodedWords, load_words
 

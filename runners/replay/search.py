@@ -53,57 +53,6 @@ class Features:
         return np.asarray(np.where(self._is_label, apart > 0, apart).sum(axis=1))
 
 
-def features_of(configs: Sequence[Mapping[str, JsonValue]]) -> Features:
-    """Return the columns of configurations; one that lacks a column has the label "" or the number 0 in it."""
-    rows = [dict(_leaves(config, "")) for config in configs]
-    labels: list[tuple[str, ...] | None] = []
-    distinct: dict[bytes, Numbers] = {}
-    for name in sorted({name for row in rows for name in row}):
-        found = [row.get(name) for row in rows]
-        texts = any(isinstance(value, str) for value in found)
-        known = tuple(sorted({_text(value) for value in found})) if texts else None
-        places = {label: place for place, label in enumerate(known or ())}
-        column = np.array(
-            [places[_text(value)] if texts else float(value or 0.0) for value in found], dtype=np.float64
-        )
-        if np.ptp(column) > 0:
-            column = column if texts else _ranks(column)
-            if column.tobytes() not in distinct:
-                distinct[column.tobytes()] = column
-                labels.append(known)
-    return Features(tuple(labels), np.array([*distinct.values()]).T.reshape(len(rows), len(labels)))
-
-
-def _text(value: str | float | None) -> str:
-    return "" if value is None else str(value)
-
-
-def _ranks(column: Numbers) -> Numbers:
-    """Return ranks in [0, 1]; equal values share the mean of their ranks."""
-    _, group, counts = np.unique(column, return_inverse=True, return_counts=True)
-    before = np.cumsum(counts) - counts
-    middle = before + (counts - 1) / 2
-    return np.asarray((middle - middle[0]) / (middle[-1] - middle[0]))[group]
-
-
-def _leaves(value: JsonValue | Mapping[str, JsonValue], path: str) -> Iterator[tuple[str, str | float]]:
-    if isinstance(value, bool | int | float):
-        yield path, float(value) if np.isfinite(value) else 0.0
-    elif isinstance(value, str):
-        yield path, value
-    elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _leaves(inner, f"{path}.{name}")
-    elif isinstance(value, list):
-        yield f"{path}.length", float(len(value))
-        totals = dict[str, float]()
-        for part in value:
-            for name, found in _leaves(part, f"{path}[]"):
-                key, number = (f"{name}={found}", 1.0) if isinstance(found, str) else (name, found)
-                totals[key] = totals.get(key, 0.0) + number
-        yield from totals.items()
-
-
 @dataclass(frozen=True)
 class Told:
     """A recorded candidate that a replayed search has seen."""
@@ -112,27 +61,6 @@ class Told:
     """Numbers of labels, and numbers in [0, 1] [axes]."""
     losses: tuple[float, ...]
     final: float | None
-
-
-def _next_points(
-    labels: Sequence[Sequence[str] | None], told: Sequence[Told], seed: int, count: int, startup: int
-) -> list[tuple[float, ...]]:
-    """Return proposals of TPE in a space of recorded configurations; axes have labels, or None for numbers."""
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-    choices, numbers = optuna.distributions.CategoricalDistribution, optuna.distributions.FloatDistribution(0.0, 1.0)
-    axes: dict[str, optuna.distributions.BaseDistribution] = {
-        str(axis): numbers if known is None else choices(range(len(known))) for axis, known in enumerate(labels)
-    }
-    sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup, constant_liar=True)
-    study = optuna.create_study(sampler=sampler)
-    for each in told:
-        place = dict(zip(axes, each.point, strict=True))
-        point = {axis: value if axes[axis] is numbers else int(value) for axis, value in place.items()}
-        study.add_trial(told_trial(axes, point, each.losses, None if each.final is None else [each.final]))
-    return [tuple(float(trial.params[axis]) for axis in axes) for trial in (study.ask(axes) for _ in range(count))]
 
 
 class Action(NamedTuple):
@@ -212,3 +140,75 @@ class RecordedSearch:
     def _show(self, candidate: int, trial: TrialView) -> None:
         self._trials[candidate] = trial
         self._search.observe(trial, trial.state is State.DONE)
+
+
+def _next_points(
+    labels: Sequence[Sequence[str] | None], told: Sequence[Told], seed: int, count: int, startup: int
+) -> list[tuple[float, ...]]:
+    """Return proposals of TPE in a space of recorded configurations; axes have labels, or None for numbers."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+    choices, numbers = optuna.distributions.CategoricalDistribution, optuna.distributions.FloatDistribution(0.0, 1.0)
+    axes: dict[str, optuna.distributions.BaseDistribution] = {
+        str(axis): numbers if known is None else choices(range(len(known))) for axis, known in enumerate(labels)
+    }
+    sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup, constant_liar=True)
+    study = optuna.create_study(sampler=sampler)
+    for each in told:
+        place = dict(zip(axes, each.point, strict=True))
+        point = {axis: value if axes[axis] is numbers else int(value) for axis, value in place.items()}
+        study.add_trial(told_trial(axes, point, each.losses, None if each.final is None else [each.final]))
+    return [tuple(float(trial.params[axis]) for axis in axes) for trial in (study.ask(axes) for _ in range(count))]
+
+
+def features_of(configs: Sequence[Mapping[str, JsonValue]]) -> Features:
+    """Return the columns of configurations; one that lacks a column has the label "" or the number 0 in it."""
+    rows = [dict(_leaves(config, "")) for config in configs]
+    labels: list[tuple[str, ...] | None] = []
+    distinct: dict[bytes, Numbers] = {}
+    for name in sorted({name for row in rows for name in row}):
+        found = [row.get(name) for row in rows]
+        texts = any(isinstance(value, str) for value in found)
+        known = tuple(sorted({_text(value) for value in found})) if texts else None
+        places = {label: place for place, label in enumerate(known or ())}
+        column = np.array(
+            [places[_text(value)] if texts else float(value or 0.0) for value in found], dtype=np.float64
+        )
+        if np.ptp(column) > 0:
+            column = column if texts else _ranks(column)
+            if column.tobytes() not in distinct:
+                distinct[column.tobytes()] = column
+                labels.append(known)
+    return Features(tuple(labels), np.array([*distinct.values()]).T.reshape(len(rows), len(labels)))
+
+
+def _text(value: str | float | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _ranks(column: Numbers) -> Numbers:
+    """Return ranks in [0, 1]; equal values share the mean of their ranks."""
+    _, group, counts = np.unique(column, return_inverse=True, return_counts=True)
+    before = np.cumsum(counts) - counts
+    middle = before + (counts - 1) / 2
+    return np.asarray((middle - middle[0]) / (middle[-1] - middle[0]))[group]
+
+
+def _leaves(value: JsonValue | Mapping[str, JsonValue], path: str) -> Iterator[tuple[str, str | float]]:
+    if isinstance(value, bool | int | float):
+        yield path, float(value) if np.isfinite(value) else 0.0
+    elif isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{path}.{name}")
+    elif isinstance(value, list):
+        yield f"{path}.length", float(len(value))
+        totals = dict[str, float]()
+        for part in value:
+            for name, found in _leaves(part, f"{path}[]"):
+                key, number = (f"{name}={found}", 1.0) if isinstance(found, str) else (name, found)
+                totals[key] = totals.get(key, 0.0) + number
+        yield from totals.items()

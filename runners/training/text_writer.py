@@ -21,11 +21,10 @@ from search_space.objective.mixed_visibility import SEGMENTS
 from steeplechase.models.attention_context import AttentionContext, DecodingContext
 from steeplechase.models.devices import on_device
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.encoder_decoder import EncoderDecoder
+from steeplechase.models.encoder_decoder import EncoderDecoder, target_loss
 from steeplechase.models.generation.decoding import Decoding, cloze_decoding, target_decoding
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
 from steeplechase.models.kernels.vocabulary_cross_entropy import smoothed_cross_entropy
-from steeplechase.models.language_model_loss import target_loss
 from steeplechase.models.visible_tokens import behind_sources
 from steeplechase.tasks.labelled.forms import EncodedTextPairs
 from steeplechase.tasks.objectives.mixed_visibility import SEGMENT_OF

@@ -5,7 +5,7 @@ The heads are those of section 4; the BiLSTM, on a frozen encoder or one that is
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -15,8 +15,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from search_space.architecture import Architecture
 from steeplechase.models.build_encoder import build_encoder
-from steeplechase.models.convolution import PaddingMask
-from steeplechase.models.encoder import Encoder
+from steeplechase.models.encoder import Encoder, hidden_states
 from steeplechase.models.feature_layers import WEIGHTED, Features, layers_read
 from steeplechase.models.heads.classification import (
     NO_TAG,
@@ -119,31 +118,6 @@ def build_fine_tuned(
     if form == "choice":
         return FineTuned(encoder, ChoiceHead(architecture.width, outputs, pooling, dropout_rate), outputs)
     return FineTuned(encoder, ClassificationHead(architecture.width, outputs, pooling, dropout_rate), outputs)
-
-
-def hidden_states(
-    encoder: Encoder,
-    tokens: Int[Tensor, "batch seq"],
-    segments: Int[Tensor, "batch seq"] | None,
-    padding_mask: PaddingMask,
-) -> list[Float[Tensor, "batch seq width"]]:
-    """Return the input of the first block and the output of every block; a frozen encoder's have no gradients."""
-    states: list[Tensor] = []
-
-    def record_input(module: nn.Module, inputs: tuple[Any, ...]) -> None:
-        states.append(inputs[0])
-
-    def record_output(module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
-        states.append(output)
-
-    hooks = [encoder.blocks[0].register_forward_pre_hook(record_input)]
-    hooks += [block.register_forward_hook(record_output) for block in encoder.blocks]
-    try:
-        encoder(tokens, segments, padding_mask)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return [x.clone() for x in states]
 
 
 class ScalarMix(nn.Module):

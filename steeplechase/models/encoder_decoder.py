@@ -14,7 +14,7 @@ from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.encoder import Embeddings, Encoder
 from steeplechase.models.heads.masked_language_model import TokenBias
 from steeplechase.models.initialisation import truncated_normal
-from steeplechase.models.kernels.vocabulary_cross_entropy import vocabulary_logits
+from steeplechase.models.kernels.vocabulary_cross_entropy import smoothed_cross_entropy, vocabulary_logits
 from steeplechase.models.norm import norm_of
 from steeplechase.models.precision import to_autocast_dtype, to_float32
 from steeplechase.models.sublayer.attention import Sublayer as SelfAttention
@@ -152,6 +152,30 @@ class EncoderDecoder(Encoder):
         """Return at every token of the target the logits of the next one."""
         context = DecodingContext(self.encode(source, source_mask), target_mask)
         return self.logits(self.decoder(target, context))
+
+
+def target_loss(
+    model: EncoderDecoder,
+    states: Float[Tensor, "batch target width"],
+    targets: Int[Tensor, "batch target"],
+    label_smoothing: float = 0.0,
+    rows: Int[Tensor, " predicted"] | None = None,
+) -> Float[Tensor, ""]:
+    """Return the mean cross-entropy in nats over the predicted tokens, 0 without any.
+
+    Targets below 0 are not predicted: their states are left out before the output layer. `rows` are the numbers of
+    the others among all, where the host knows them, so that it need not ask an accelerator.
+    """
+    if rows is None:
+        predicted = targets >= 0
+        x, tokens = states[predicted], targets[predicted]
+    else:
+        x, tokens = states.flatten(0, 1)[rows], targets.flatten()[rows]
+    if not len(tokens):
+        return states.sum() * 0.0
+    table = model.table
+    bias = table.new_zeros(len(table)) if model.output_bias is None else model.output_bias.bias
+    return smoothed_cross_entropy(x, table, bias, tokens, label_smoothing)
 
 
 def initialise_weight(rule: Initialisation, layer: nn.Linear | nn.Embedding, generator: torch.Generator) -> None:

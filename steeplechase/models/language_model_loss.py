@@ -1,40 +1,11 @@
-"""Cross-entropy of predicted tokens: of a decoder's targets, and of a task's examples beside the task.
-
-The second is L3 = L2 + λ L1 of GPT: Radford et al. 2018, section 3.2.
-"""
+"""Language modelling beside a downstream task. Radford et al. 2018 (GPT), section 3.2: L3 = L2 + λ L1."""
 
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from steeplechase.models.downstream_model import FineTuned, Head
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.encoder_decoder import EncoderDecoder
-from steeplechase.models.kernels.vocabulary_cross_entropy import smoothed_cross_entropy
 from steeplechase.models.output_layer import OutputHead
-
-
-def target_loss(
-    model: EncoderDecoder,
-    states: Float[Tensor, "batch target width"],
-    targets: Int[Tensor, "batch target"],
-    label_smoothing: float = 0.0,
-    rows: Int[Tensor, " predicted"] | None = None,
-) -> Float[Tensor, ""]:
-    """Return the mean cross-entropy in nats over the predicted tokens, 0 without any.
-
-    Targets below 0 are not predicted: their states are left out before the output layer. `rows` are the numbers of
-    the others among all, where the host knows them, so that it need not ask an accelerator.
-    """
-    if rows is None:
-        predicted = targets >= 0
-        x, tokens = states[predicted], targets[predicted]
-    else:
-        x, tokens = states.flatten(0, 1)[rows], targets.flatten()[rows]
-    if not len(tokens):
-        return states.sum() * 0.0
-    table = model.table
-    bias = table.new_zeros(len(table)) if model.output_bias is None else model.output_bias.bias
-    return smoothed_cross_entropy(x, table, bias, tokens, label_smoothing)
 
 
 class WithLanguageModel(FineTuned):

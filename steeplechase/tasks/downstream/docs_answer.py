@@ -39,6 +39,75 @@ class Parameter:
     end: int
 
 
+def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Examples:
+    """Return examples of (name, context, span); raises DataError if the documents give too few."""
+    groups = {}
+    seen: set[str] = set()
+    for module, members in by_module(documents).items():
+        disjoint = _distinct((run for document in members for run in _runs(document)), seen)
+        overlapping = _distinct((run[1:] for run in disjoint if len(run) > MIN_PARAMETERS), seen)
+        groups[module] = [_group(run) for run in (*disjoint, *overlapping)]
+    return draw(NAME, groups, train_count, dev_count)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    document: Document
+    parameter: Parameter
+
+
+_Run = list[_Entry]
+"""Adjacent entries of one docstring that form a context."""
+
+
+def _runs(document: Document) -> Iterator[_Run]:
+    """Yield runs of two to six adjacent entries that fit a context; an entry that is too long or short ends a run."""
+    run: _Run = []
+    for parameter in parameters(document.text):
+        usable = MIN_DESCRIPTION <= parameter.end - parameter.start <= MAX_DESCRIPTION
+        if run and not (usable and _fits(run, parameter)):
+            if len(run) >= MIN_PARAMETERS:
+                yield run
+            run = []
+        if usable:
+            run = [*run, _Entry(document, parameter)]
+    if len(run) >= MIN_PARAMETERS:
+        yield run
+
+
+def _fits(run: _Run, parameter: Parameter) -> bool:
+    return (
+        len(run) < MAX_PARAMETERS
+        and parameter.end - run[0].parameter.entry <= MAX_CONTEXT
+        and parameter.name not in {entry.parameter.name for entry in run}
+    )
+
+
+def _distinct(runs: Iterable[_Run], seen: set[str]) -> list[_Run]:
+    """Return the runs whose contexts are not in `seen`, in the order of a hash, and add their contexts to `seen`."""
+    by_context = {_context(run): run for run in runs}
+    new = [context for context in by_context if context not in seen]
+    seen.update(new)
+    return [by_context[context] for context in in_hashed_order(new, str)]
+
+
+def _context(run: _Run) -> str:
+    return run[0].document.text[run[0].parameter.entry : run[-1].parameter.end]
+
+
+def _group(run: _Run) -> Group:
+    start = run[0].parameter.entry
+    return tuple(
+        Example(
+            entry.parameter.name,
+            _context(run),
+            answer=(entry.parameter.start - start, entry.parameter.end - start),
+            source=entry.document.source,
+        )
+        for entry in run
+    )
+
+
 def parameters(text: str) -> list[Parameter]:
     """Return the parameters described in a docstring in order of position; their spans never overlap."""
     described = [*_numpy(text), *_google(text), *_sphinx(text)]
@@ -111,75 +180,6 @@ def _trimmed(text: str, name: str, entry: int, start: int, end: int) -> Paramete
     description = text[start:end]
     start += len(description) - len(description.lstrip())
     return Parameter(name.lstrip("*"), entry, start, max(start, end - (len(description) - len(description.rstrip()))))
-
-
-def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Examples:
-    """Return examples of (name, context, span); raises DataError if the documents give too few."""
-    groups = {}
-    seen: set[str] = set()
-    for module, members in by_module(documents).items():
-        disjoint = _distinct((run for document in members for run in _runs(document)), seen)
-        overlapping = _distinct((run[1:] for run in disjoint if len(run) > MIN_PARAMETERS), seen)
-        groups[module] = [_group(run) for run in (*disjoint, *overlapping)]
-    return draw(NAME, groups, train_count, dev_count)
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    document: Document
-    parameter: Parameter
-
-
-_Run = list[_Entry]
-"""Adjacent entries of one docstring that form a context."""
-
-
-def _runs(document: Document) -> Iterator[_Run]:
-    """Yield runs of two to six adjacent entries that fit a context; an entry that is too long or short ends a run."""
-    run: _Run = []
-    for parameter in parameters(document.text):
-        usable = MIN_DESCRIPTION <= parameter.end - parameter.start <= MAX_DESCRIPTION
-        if run and not (usable and _fits(run, parameter)):
-            if len(run) >= MIN_PARAMETERS:
-                yield run
-            run = []
-        if usable:
-            run = [*run, _Entry(document, parameter)]
-    if len(run) >= MIN_PARAMETERS:
-        yield run
-
-
-def _fits(run: _Run, parameter: Parameter) -> bool:
-    return (
-        len(run) < MAX_PARAMETERS
-        and parameter.end - run[0].parameter.entry <= MAX_CONTEXT
-        and parameter.name not in {entry.parameter.name for entry in run}
-    )
-
-
-def _distinct(runs: Iterable[_Run], seen: set[str]) -> list[_Run]:
-    """Return the runs whose contexts are not in `seen`, in the order of a hash, and add their contexts to `seen`."""
-    by_context = {_context(run): run for run in runs}
-    new = [context for context in by_context if context not in seen]
-    seen.update(new)
-    return [by_context[context] for context in in_hashed_order(new, str)]
-
-
-def _context(run: _Run) -> str:
-    return run[0].document.text[run[0].parameter.entry : run[-1].parameter.end]
-
-
-def _group(run: _Run) -> Group:
-    start = run[0].parameter.entry
-    return tuple(
-        Example(
-            entry.parameter.name,
-            _context(run),
-            answer=(entry.parameter.start - start, entry.parameter.end - start),
-            source=entry.document.source,
-        )
-        for entry in run
-    )
 
 
 TASK = DownstreamTask(

@@ -18,8 +18,7 @@ from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.foundation.randomness import stream
 from steeplechase.models.attention_context import DecodingContext
 from steeplechase.models.build_encoder import build_encoder
-from steeplechase.models.encoder_decoder import EncoderDecoder
-from steeplechase.models.language_model_loss import target_loss
+from steeplechase.models.encoder_decoder import EncoderDecoder, target_loss
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.masking import Rows
 from steeplechase.tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel

@@ -30,6 +30,7 @@ DISTINCT = 2.0
 """Ratio of two sizes from which the difference of their seconds tells start-up from pace."""
 WIDE = 3.0
 """Ratio of the bounds from which the middle says little."""
+
 ON_ENCODER = FineTuneStage | LinearProbeStage | AttentionStage
 """What reads a pretrained encoder without its head."""
 

@@ -17,6 +17,7 @@ from steeplechase.tasks.data_sets.registry import DataSet, data_sets
 UNKNOWN = "unknown"
 BESIDE_FROM = 150  # columns of the terminal from which licence and source are beside the state
 HERE = (State.VERIFIED, State.FETCHED)
+
 application = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets; `steeplechase data` lists them.")]

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
 ActivationCheckpointing = Literal["none", "selective", "full"]
+
 _aten = torch.ops.aten
 MATRIX_PRODUCTS = frozenset(
     {

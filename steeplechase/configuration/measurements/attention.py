@@ -15,6 +15,7 @@ ATTENTION = "attention"
 ALL, TEXT, PER_HEAD = "all mass", "without [CLS] and [SEP]", "mean over heads"
 READINGS = (ALL, TEXT, PER_HEAD)
 """Definitions of C, since its paper does not state its own. Claims use the first."""
+
 Cells = tuple[tuple[Real, ...], ...]
 
 

@@ -5,13 +5,14 @@ bytes.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from reports.report import build
 from reports.write import REPORT_FILES, differing_files, published_files, refuse_foreign, replace_files, write_report
 from steeplechase.configuration.plugin_folders import COPIES, copy_plugins, recorded_plugins
 from steeplechase.foundation.atomic_files import disk_refusals, make_folder
-from steeplechase.foundation.errors import ConflictError, MachineError
+from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.csv_export import read_export, write_export
 from steeplechase.ledger.database import LEDGER_NAME
@@ -41,11 +42,12 @@ def _refuse_other(folder: Path, published: Mapping[str, JsonValue]) -> None:
     """Raise ConflictError if a folder has what no publication of an experiment left there, hidden files aside."""
     remedy = "nothing was changed. Name another folder, or move this one away"
     if has_export(folder):
-        there = read_export(folder)
-        before = {name: there.fact(name) for name in published}
-        if before != published:
-            named = " and not ".join(f"{each['experiment']} at scale {each['scale']}" for each in (before, published))
-            raise ConflictError(f"{folder}: is a published report of {named}; {remedy}")
+        with suppress(CorruptionError):  # of rows that a killed publication replaced in part
+            there = read_export(folder)
+            before = {name: there.fact(name) for name in published}
+            if before != published:
+                named = [f"{each['experiment']} at scale {each['scale']}" for each in (before, published)]
+                raise ConflictError(f"{folder}: is a published report of {' and not '.join(named)}; {remedy}")
         return
     with disk_refusals(folder):
         names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []

@@ -202,8 +202,8 @@ def refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tell:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"a: \xe9\n", "byte 0xe9 at offset 3 is not UTF-8"),
-        (b"\xff\xfea\x00", "byte 0xff at offset 0 is not UTF-8"),
+        (b"a: \xe9\n", "byte 0xe9 at offset 3 is not UTF-8; save the file as UTF-8"),
+        (b"\xff\xfea\x00", "byte 0xff at offset 0 is not UTF-8; save the file as UTF-8"),
         (b"a: 1\nb: \x00", "the character U+0000 at byte offset 8 is not allowed; remove it"),
         (b"x" * (2**20 + 1), "the file is larger than 1048576 bytes, the most allowed"),
         (b"[" * 100_000, "nested deeper than 32 levels"),

@@ -18,6 +18,8 @@ from tests.factories.command_line import ROOT, Run, command, descendants, end_by
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
 
 SHARED = ("corpus", "tokens", "evaluation_set")
+LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F"}
+"""127.0.0.1 in the kernel's tables of sockets, and as an address of IPv6."""
 STOPPED = "stopped; finished stages are kept, and the same command resumes"
 
 
@@ -30,6 +32,19 @@ def named(parent: int, word: str) -> list[int]:
         except OSError:
             continue
         found += [process] if word in text else []
+    return found
+
+
+def listening(parent: int) -> set[str]:
+    """Return the addresses, in the kernel's digits, on which a process and its descendants wait for connections."""
+    found = set()
+    for process in (parent, *(each for each, _ in descendants(parent))):
+        with suppress(OSError):
+            sockets = {str(file.readlink()) for file in Path(f"/proc/{process}/fd").iterdir()}
+            for table in ("tcp", "tcp6"):
+                rows = [row.split() for row in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]]
+                waiting = (row for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in sockets)
+                found |= {row[1].partition(":")[0] for row in waiting}
     return found
 
 
@@ -104,8 +119,16 @@ def test_a_run_that_ends_early_in_every_way_goes_on_to_the_same_table(
     """One folder through four sessions, so that each also resumes what the one before has left."""
     folder = tmp_path / "results"
     lend(small.folder, folder, SHARED)
-    code, told, below = told_until(signalled(signal.SIGUSR1), small_experiment, folder)
+    heard: set[str] = set()
+
+    def interrupt(driver: int) -> None:
+        heard.update(listening(driver))
+        os.kill(driver, signal.SIGUSR1)
+
+    code, told, below = told_until(interrupt, small_experiment, folder)
     assert (code, told.splitlines()[-1]) == (75, STOPPED), told
+    assert heard
+    assert heard <= LOOPBACK
     assert "Traceback" not in told
     assert end_by_themselves(below)
     assert scratch(temporary) == []

@@ -102,8 +102,8 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     corpus = at_setting("corpus", partial(CorpusStage.of, experiment.corpus))
     tokens = TokensStage.of(experiment, corpus)
     text, tasks = experiment.fine_tuning.corpus or experiment.corpus, tasks_of(experiment)
-    own = partial(at_setting, "fine_tuning.corpus", partial(CorpusStage.of, text))
-    documents = corpus if text == experiment.corpus else own()
+    is_own = text != experiment.corpus
+    documents = at_setting("fine_tuning.corpus", partial(CorpusStage.of, text)) if is_own else corpus
     found = collected(partial(ExamplesStage.of, experiment, task, documents, tokens) for task in tasks)
     refuse_failing_metrics(experiment.fine_tuning)
     examples = dict(zip(tasks, found, strict=True))

@@ -1,31 +1,23 @@
-"""Choice and check of the tracking store, within five seconds for any fault, and its server."""
+"""Choice and check of the tracking store, within five seconds for any fault."""
 
-import os
-import re
 import shutil
-import signal
 import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
-from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import pytest
-from mlflow.server.security_utils import is_allowed_host_header
 
 from runners.tracking import Patience, TrackingStore, TrackingUnavailable, mirror
-from runners.tracking.connectivity import ENFORCED, redacted, server_environment
+from runners.tracking.connectivity import redacted
 from runners.tracking.store import refuse_places_outside
 from steeplechase.foundation.errors import CorruptionError, MachineError
 from tests.factories.durations import ends_within
-from tests.factories.paths import ROOT
 from tests.factories.tracked_study import study
 
 
@@ -68,26 +60,6 @@ def test_artifacts_that_a_database_names_outside_the_results_are_refused(
     with pytest.raises(CorruptionError, match="keeps artifacts at") as refused:
         refuse_places_outside(file, tmp_path / "artifacts")
     assert "word" not in str(refused.value)
-
-
-SERVER = "from pathlib import Path; import sys; from runners.tracking import TrackingStore, serve; "
-SERVE_IT = f"{SERVER}serve(TrackingStore.resolve(Path(sys.argv[1]), None, {{}}), int(sys.argv[2]), 'table2-laptop')"
-
-
-@pytest.fixture
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@pytest.fixture
-def silent_port() -> Iterator[int]:
-    """A port that takes connections and never answers."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        yield int(listener.getsockname()[1])
 
 
 def test_the_variable_overrides_the_experiment_which_overrides_the_default(tmp_path: Path) -> None:
@@ -156,54 +128,6 @@ def test_a_program_in_a_database_is_refused_and_not_run(mirrored_results: Path, 
     with pytest.raises(TrackingUnavailable, match="move it away, the mirror is rebuilt from the ledger"):
         mirror(study(2), TrackingStore.resolve(tmp_path, None, {}))
     assert database.read_bytes() == content
-
-
-def test_a_server_ignores_the_users_settings() -> None:
-    given = {"MLFLOW_SERVER_DISABLE_SECURITY_MIDDLEWARE": "true", "MLFLOW_HOST": "0.0.0.0", "PATH": "/bin"}
-    environment = server_environment(given, 5001)
-    assert environment.keys() - ENFORCED.keys() == {"PATH", "MLFLOW_SERVER_ALLOWED_HOSTS"}
-    assert environment["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] == "false"
-    allowed = environment["MLFLOW_SERVER_ALLOWED_HOSTS"].split(",")
-    assert is_allowed_host_header(allowed, "localhost:5001")
-    assert not any(is_allowed_host_header(allowed, host) for host in ("localhost:5001.evil.com", "localhost:1"))
-
-
-def test_a_taken_port_is_refused_with_a_free_one(mirrored_results: Path, silent_port: int) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SERVE_IT, str(mirrored_results), str(silent_port)],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert re.search(rf"port {silent_port} is taken; \d+ is free", done.stderr)
-
-
-def test_the_server_answers_on_loopback_and_ends_on_interrupt(mirrored_results: Path, closed_port: int) -> None:
-    command = [sys.executable, "-c", SERVE_IT, str(mirrored_results), str(closed_port)]
-    server = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        assert server.stdout
-        assert server.stderr
-        base = f"http://127.0.0.1:{closed_port}"
-        arms, curves = server.stdout.readline(), server.stdout.readline()
-        assert arms.startswith(f"table2-laptop, arms: {base}/#/experiments/1/runs?workflowType=machine_learning")
-        assert curves.startswith(f"table2-laptop, curves: {base}/#/experiments/1/runs?workflowType=machine_learning")
-        assert _status(f"{base}/health") == HTTPStatus.OK  # it answers as soon as its address is there
-        assert _status(base, {"Host": "elsewhere.example"}) == HTTPStatus.FORBIDDEN
-        os.killpg(server.pid, signal.SIGINT)  # as a terminal does
-        assert server.wait(60) == 0
-        assert server.stderr.read() == "starting MLflow\n"  # and no request
-    finally:
-        if server.poll() is None:
-            os.killpg(server.pid, signal.SIGKILL)
-
-
-def _status(url: str, headers: Mapping[str, str] | None = None) -> int:
-    try:
-        with urlopen(Request(url, headers=dict(headers or {})), timeout=60) as answer:
-            return int(answer.status)
-    except HTTPError as refused:
-        return refused.code
 
 
 HOLD = (

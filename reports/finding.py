@@ -3,7 +3,7 @@
 Beside it the box of what a report cannot say, of size, tokens, passes over the text, margins and references.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reports.claim_row import scope_text
 from reports.number_format import counted, sentence_of
@@ -12,6 +12,7 @@ from reports.sections.best_candidate import search_finding
 from reports.sections.failures import diverged_clause, failures_clause
 from reports.sections.latency import measured_on
 from reports.sections.task_pilot import pretraining_sentence
+from reports.statistics.arm_costs import costs_of
 from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.latency import latencies_of
 from reports.statistics.objectives import title_of
@@ -148,6 +149,7 @@ def _of_pretraining(results: Results) -> Iterator[str]:
         f"Whether other sizes, texts or budgets give the same order: the models have "
         f"{scope_text(results, [arm.name for arm in results.arms])}, {names} positions, and one split of one text."
     )
+    yield from _of_compute(results)
     if margins := margins_of(results.experiment):
         named = ", ".join(f"{value:g} on {metric}" for metric, value in margins.items())
         yield f"What counts as level: the margins ({named}) are the experiment's own, from no paper."
@@ -156,3 +158,20 @@ def _of_pretraining(results: Results) -> Iterator[str]:
     if seeds := results.seeds_in_all:
         share = 100 * unseen_at_most(seeds)
         yield f"How often a run fails: what did not happen in {seeds} may happen in up to {share:.0f}% of runs (95%)."
+
+
+def _of_compute(results: Results) -> Iterator[str]:
+    """Yield how far the tokens and FLOPs of arms are from the baseline's; nothing where the FLOPs are equal."""
+    budget = results.experiment.pretraining.tokens
+    tokens = _as_ratios({arm.name: arm.candidate.recipe.own_tokens(budget) for arm in results.arms})
+    flops = _as_ratios({arm.name: costs_of(results, arm).train_flops for arm in results.arms})
+    if len(flops) > 1:
+        times = f"{tokens[0]} to {tokens[-1]} times " if len(tokens) > 1 else ""
+        spent = f"{flops[0]} to {flops[-1]} times its pretraining FLOPs"
+        yield f"Which arm is best at equal compute: arms have {times}the baseline's tokens, and {spent}."
+
+
+def _as_ratios(of_arms: Mapping[str, int]) -> Sequence[str]:
+    """Return the ratios to the baseline's value to three digits, ascending and without repetitions."""
+    unit = of_arms.get(BASELINE)
+    return [*dict.fromkeys(f"{value / unit:.3g}" for value in sorted(of_arms.values()))] if unit else []

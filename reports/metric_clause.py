@@ -51,9 +51,10 @@ def _as_good(results: Results, metric: Metric, best: str, others: Sequence[str])
     if not found:
         return ""
     if len(found) == len(others):
-        return f", not distinguishable from {best}" if len(others) == 1 else f", none distinguishable from {best}"
+        none = "not" if len(others) == 1 else "none"
+        return f", {none} distinguishable from {best} (without correction)"
     more = f" and {len(found) - ARMS_NAMED} more" if len(found) > ARMS_NAMED else ""
-    return f", of these not distinguishable from {best}: {', '.join(found[:ARMS_NAMED])}{more}"
+    return f", of these not distinguishable from {best} (without correction): {', '.join(found[:ARMS_NAMED])}{more}"
 
 
 def _verdict(results: Results, metric: Metric, best: str) -> str:

@@ -14,7 +14,7 @@ from search_space.released.differences import option_departures
 from steeplechase.configuration.claims import Sign
 from steeplechase.configuration.metrics import COSTS
 
-NOUNS = {PAPER: "tested ordering{} of the paper", EXPERIMENT: "claim{} of the experiment"}
+NOUNS = {PAPER: "ordering{} of the paper", EXPERIMENT: "claim{} of the experiment"}
 NAMED = (ClaimOutcome.SUPPORTED, ClaimOutcome.CONTRADICTED)
 """Outcomes that the finding counts in their own words."""
 MOST_NAMED = 3

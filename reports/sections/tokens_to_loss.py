@@ -115,13 +115,13 @@ def _notes(found: TokensToLoss) -> Iterator[str]:
     yield (
         f"The loss of {loss_text(found)} nats is declared by the experiment."
         if found.declared
-        else f"The loss, {loss_text(found)} nats, is the lowest that every finished seed of the baseline reached "
-        "which left the plateau of the loss."
+        else f"The loss, {loss_text(found)} nats, is the lowest that was reached by every finished seed of the "
+        "baseline that left the plateau of the loss."
     )
     yield (
         "A seed reaches it at its first evaluation at or below it; tokens are interpolated linearly in their "
         f"logarithm between this evaluation and the one before, which are at most a factor of {found.widest:.3g} "
-        "apart here. Every run is read before its end, at the learning rate that its own schedule has there."
+        "apart here. A run is read where it reaches the loss, at the learning rate that its own schedule has there."
     )
     yield (
         "Ratio: of the geometric mean over seeds that learned to the baseline's, by the test that decides, on "
@@ -154,14 +154,19 @@ def _clause(results: Results) -> str:
     more = [named[arm] for arm in lowest_first if arm in differ and by_ratio[arm] >= 1]
     missing = [arm for arm in found.arms if arm.arm != BASELINE and arm.reached < len(arm.ends)]
     lowest = [] if differ else [named[lowest_first[0]]]
+    corrected = " after the correction" if any(map(_excludes_one, ratios.values())) else ""
     parts = {
         "significantly fewer tokens than the baseline's are needed by": fewer,
         "significantly more tokens than the baseline's are needed by": more,
-        "the tokens of no arm differ significantly from the baseline's, the lowest ratio has": lowest,
+        f"the tokens of no arm differ significantly from the baseline's{corrected}, the lowest ratio has": lowest,
         "not every seed reaches it in": [f"{arm.arm} ({arm.reached} of {len(arm.ends)})" for arm in missing],
     }
     said = "; ".join(f"{how} {_listed(arms)}" for how, arms in parts.items() if arms)
     return f"to a held-out loss of {loss_text(found)} nats, {said}"
+
+
+def _excludes_one(ratio: Ratio | None) -> bool:
+    return ratio is not None and ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
 
 
 def _listed(names: Sequence[str]) -> str:

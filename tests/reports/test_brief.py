@@ -22,7 +22,7 @@ def test_a_brief_report_has_four_sentences_and_one_table_and_names_the_rest() ->
     short = brief(report, COMMAND)
     assert (short.tables, short.pictures, short.paper) == (report.tables, report.pictures, "")
     assert short.finding.count(". ") == 3
-    assert "Of 6 tested orderings of the paper 5 are as stated here" in short.finding
+    assert "Of 6 orderings of the paper 5 are as stated here" in short.finding
     (shown,) = short.grids
     assert (shown.name, shown.columns[-1].title) == ("summary", "parameters")  # results before sizes
     assert [row[0].text for row in shown.rows] == [arm.name for arm in table2().arms]

@@ -1,5 +1,6 @@
 """The finding: a computed sentence, null results included."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from reports.formats import format_names, render
 from reports.report import Report, build
 from reports.table import Cell
+from search_space.candidate import Candidate
+from search_space.recipe import Recipe
 from tests.factories.read_reports import grid_of, rows_of
 from tests.factories.reports import Trial, document, empty, search, snapshot, table2, troubled
 
@@ -74,6 +77,8 @@ def test_significant_arms_beside_the_best_mean_are_named() -> None:
         "flat": (6.2, 6.21, 6.19),
     }
     assert "n = 3), also significantly better: deep, significantly worse: flat." in ends(near)
+    beside = near | {"close": (5.8, 5.82, 5.79)}
+    assert "deep, close, of these not distinguishable from wide (without correction): close" in ends(beside)
     worse = {f"arm{number}": tuple(6.2 + number / 10 + seed / 100 for seed in (0, 1, 2)) for number in range(7)}
     found = ends({"baseline": (6.0, 6.01, 6.02), **worse})
     assert "the nearest, arm0, is significantly worse (Δ +0.200" in found
@@ -88,7 +93,7 @@ def test_claims_and_orderings_of_the_paper_are_counted_by_outcome() -> None:
     paper = {"source": "a paper", "statement": "wide is best", "orderings": ["baseline > wide > deep"]}
     found = ends(losses, paper=paper, claims=["held_out_loss(wide) < held_out_loss(baseline)"])
     assert found.endswith(
-        ". Of 2 tested orderings of the paper 1 is as stated here, 1 opposite here: baseline > wide on held-out "
+        ". Of 2 orderings of the paper 1 is as stated here, 1 opposite here: baseline > wide on held-out "
         "loss. The only claim of the experiment is as stated here."
     )
     assert "ordering" not in ends(losses)
@@ -97,6 +102,26 @@ def test_claims_and_orderings_of_the_paper_are_counted_by_outcome() -> None:
         "Of 2 claims of the experiment none is as stated here, 2 opposite here: "
         "held_out_loss(wide) > held_out_loss(baseline), held_out_loss(deep) > held_out_loss(baseline)."
     )
+
+
+@pytest.mark.parametrize(
+    ("recipe", "flops", "said"),
+    [
+        ({}, 3, "at equal compute: arms have the baseline's tokens, and 1 to 3 times its pretraining FLOPs."),
+        ({"token_share": 0.5}, 0.4, "arms have 0.5 to 1 times the baseline's tokens, and 0.4 to 1 times its"),
+        ({}, 1, ""),
+    ],
+)
+def test_the_box_says_how_far_tokens_and_flops_are_from_the_baselines(
+    recipe: dict[str, float], flops: float, said: str
+) -> None:
+    told = snapshot([Trial(arm, 1).pretrained(6.0) for arm in ("baseline", "wide")], {"baseline": {}, "wide": {}})
+    baseline, wide = told.arms
+    candidate = Candidate(recipe=Recipe(**recipe))
+    wide = replace(wide, candidate=candidate, train_flops=round(flops * baseline.train_flops))
+    limits = build(replace(told, arms=(baseline, wide))).limits
+    assert said in limits
+    assert ("compute" in limits) == bool(said)
 
 
 def test_nothing_measured_is_said() -> None:

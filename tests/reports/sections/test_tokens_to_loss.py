@@ -60,6 +60,17 @@ def test_the_report_says_what_is_reached_and_what_is_not() -> None:
     assert "<svg" in drawn.svg
 
 
+def test_a_ratio_beside_one_that_correction_undoes_is_reported_as_that() -> None:
+    """Two arms share the 5%: each interval excludes 1, no corrected p is below 0.05."""
+    pair = {"baseline": BASELINE, "wide": (3.74, 3.84, 3.94), "deep": (3.735, 3.835, 3.935)}
+    arms: dict[str, dict[str, Any]] = {"baseline": {}, "wide": {"width": 512}, "deep": {"depth": 3}}
+    trials = [Trial(arm, seed).pretrained(loss) for arm, of in pair.items() for seed, loss in enumerate(of, 1)]
+    report = build(snapshot(trials, arms))
+    rows = [row for row in rows_of(report, "tokens_to_loss") if row["arm"] != "baseline"]
+    assert all(row["tokens_high"] < 1 and row["p_adjusted"] > 0.05 for row in rows)
+    assert "differ significantly from the baseline's after the correction, the lowest ratio" in report.finding
+
+
 @pytest.mark.parametrize(("loss", "reached", "before_first"), [(3.5, 0, 0), (4.9, 3, 3), (9.0, 3, 3)])
 def test_a_declared_loss_beside_the_evaluations_gives_no_ratio(loss: float, reached: int, before_first: int) -> None:
     """Where no evaluation is at the loss, or the first is already, when it was reached is not known."""

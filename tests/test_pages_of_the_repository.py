@@ -1,12 +1,15 @@
-"""Markdown pages: relative links, images and anchors lead somewhere; whole experiments on a page are valid."""
+"""Markdown pages: links and anchors lead somewhere; experiments and parts of them, Python and commands are valid."""
 
 import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from textwrap import dedent, indent
+from typing import Any
 
 import pytest
 
+from steeplechase.commands.main import COMMANDS, imported
 from steeplechase.configuration.loading import load_experiment
 from tests.factories.paths import ROOT
 
@@ -58,10 +61,66 @@ def test_a_dead_link_or_anchor_is_found(tmp_path: Path) -> None:
     assert dead_links(page) == ["#a-c", "no.md"]
 
 
-def test_whole_experiments_on_the_pages_are_valid(tmp_path: Path) -> None:
-    blocks = [block for page in PAGES for kind, block in FENCED.findall(page.read_text("utf-8")) if kind == "yaml"]
-    whole = [block for block in blocks if re.search("^experiment:", block, re.MULTILINE)]
-    assert len(whole) > 1
-    for number, block in enumerate(whole):
-        (tmp_path / f"{number}.yaml").write_text(block, encoding="utf-8")
-        load_experiment(tmp_path / f"{number}.yaml", None)
+REFERENCE = ROOT / "docs" / "reference.md"  # its examples have a test of their own
+EXPERIMENT = re.compile(r"^experiment:", re.MULTILINE)
+COMMAND = re.compile(r"^ *steeplechase ([a-z][^#\n]*)|`steeplechase ([a-z][^`\n]*)`", re.MULTILINE)
+TRAINS = "steeplechase.run("
+KUBERNETES = "apiVersion:"
+
+
+def blocks(language: str) -> list[Any]:
+    """Return the code of a language on the pages, each with its page and number there."""
+    found = [(page, FENCED.findall(page.read_text("utf-8"))) for page in PAGES if page != REFERENCE]
+    each = [(page, at, code) for page, codes in found for at, (kind, code) in enumerate(codes) if kind == language]
+    return [pytest.param(dedent(code), id=f"{page.relative_to(ROOT)}-{at}") for page, at, code in each]
+
+
+@pytest.mark.parametrize("block", blocks("yaml"))
+def test_every_yaml_on_a_page_is_an_experiment_or_a_part_that_is_valid_over_that_of_the_front_page(
+    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if block.startswith(KUBERNETES):
+        pytest.skip("a file for Kubernetes")
+    monkeypatch.chdir(ROOT)  # where a reader pastes it
+    whole = next(code for kind, code in FENCED.findall((ROOT / "README.md").read_text("utf-8")) if kind == "yaml")
+    page = tmp_path / "page.yaml"
+    if EXPERIMENT.search(block):
+        page.write_text(block, encoding="utf-8")
+        load_experiment(page, None)
+    else:
+        page.write_text(f"{whole}\nscales:\n  page:\n{indent(block, '    ')}", encoding="utf-8")
+        load_experiment(page, "page")
+
+
+@pytest.mark.parametrize("block", blocks("python"))
+def test_every_python_on_a_page_runs_or_where_it_trains_compiles(
+    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    code = compile(block, "page", "exec")
+    if TRAINS not in block:
+        exec(code, {})
+
+
+def test_every_command_on_a_page_exists_with_the_options_that_are_written() -> None:
+    texts = [page.read_text("utf-8").replace("\\\n", " ") for page in PAGES]
+    lines = sorted({found for text in texts for each in COMMAND.findall(text) for found in each if found})
+    assert len(lines) > 60
+    assert {line: wrong for line in lines if (wrong := unknown_words(line))} == {}
+
+
+def test_an_unknown_command_and_an_unknown_option_are_found() -> None:
+    lines = ("run FILE --workers 2", "data fetch cola --json", "runs FILE", "run FILE --worker 2", "data fetch --all")
+    assert [unknown_words(line) for line in lines] == [[], [], ["runs"], ["--worker"], ["--all"]]
+
+
+def unknown_words(line: str) -> list[str]:
+    """Return the command or the options of a line that the command line does not have."""
+    name, *words = line.split()
+    if name not in COMMANDS:
+        return [name]
+    command = imported(name)
+    inner = getattr(command, "commands", {})
+    command = inner.get(words[0], command) if words else command
+    known = {"--help", *(option for each in command.params for option in each.opts)}
+    return [word for word in words if word.startswith("--") and word.partition("=")[0] not in known]

@@ -19,7 +19,7 @@ from steeplechase.ledger.snapshot import open_rows, plugin_copies
 DIGITS = 12
 
 Trust = Annotated[
-    bool, typer.Option("--trust", help="Run the plugin copies of the results folder, as whoever wrote them wants.")
+    bool, typer.Option("--trust", help="Import the code of the plugins that the results folder has copies of.")
 ]
 
 

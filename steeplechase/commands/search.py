@@ -34,7 +34,7 @@ Contenders = Annotated[
     list[str],
     typer.Argument(
         metavar="SEARCH...",
-        help="Results folders of searches, or with --curves experiments, EXPERIMENT[@KEY=VALUE,...].",
+        help="Results folders of searches; with --curves experiments, as EXPERIMENT or EXPERIMENT@KEY=VALUE.",
     ),
 ]
 Curves = Annotated[
@@ -49,7 +49,10 @@ def search() -> None:
 
 
 @application.command("export")
-def export_command(folder: ResultsFolder, out: Annotated[Path, typer.Argument(metavar="OUT.jsonl")]) -> None:
+def export_command(
+    folder: ResultsFolder,
+    out: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="The file to write; it must not exist yet.")],
+) -> None:
     """Write the learning curves of a finished search in the plain format, which `replay` reads."""
     refuse_existing(out)
     found = snapshot_at(folder)

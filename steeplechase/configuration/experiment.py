@@ -99,7 +99,7 @@ class Experiment(Recorded):
     paper: PaperStatement | None = None
     """A paper's statement on the question; the report tests it."""
     plugins: Plugins = Field(default=(), examples=[["../my_plugin"]])
-    """Folders with options and tasks of your own, relative to this file; each mirrors the repository's tree."""
+    """Folders of own parts, relative to this file; each has `search_space/`, `models/`, `tasks/` or `runners/`."""
     baseline: Candidate
     """The candidate that every arm is compared with."""
     design: Design

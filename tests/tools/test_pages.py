@@ -9,7 +9,7 @@ import pytest
 from steeplechase.foundation.errors import ConfigurationError
 from tests.factories.paths import PUBLISHED
 from tools.page_values import Folder, Published
-from tools.pages import main, pages
+from tools.pages import command_groups, main, pages
 
 FOLDER, LOSS, ARM = "table3_small-laptop_detection", "held_out_loss", "convbert_small"
 TEMPLATE = Path("docs", "templates", "docs", "page.md.jinja")
@@ -97,3 +97,11 @@ def test_a_page_that_differs_is_named_until_it_is_written(tmp_path: Path, capsys
     assert main(root, []) == 0
     assert main(root, ["--check"]) == 0
     assert "The loss is 0.2" in (root / "docs" / "page.md").read_text(encoding="utf-8")
+
+
+def test_no_help_of_a_command_has_brackets_which_a_terminal_takes_for_markup() -> None:
+    """What typer adds, such as the range of a number, stands in brackets behind two spaces."""
+    lines = [line for _, of_group in command_groups() for line in of_group]
+    texts = [line.summary for line in lines] + [text.split("  [")[0] for line in lines for _, text in line.parameters]
+    assert len(texts) > 100
+    assert [text for text in texts if "[" in text] == []

@@ -34,6 +34,8 @@ MODULES = {
 }
 """What this package offers, by the module that has it: imported when it is first asked for."""
 
+__all__ = ["Figure", "Results", "UserError", "load", "plan", "run"]
+
 find_own_packages_first()
 
 

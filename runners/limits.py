@@ -1,11 +1,10 @@
-"""Limits of a whole run: wall-clock, pretraining tokens, cost. Pure, from the ledger's rows and the running stages.
+"""Limits of a whole run: wall-clock, pretraining tokens, cost. Pure.
 
 A run that reaches a limit is incomplete and resumable. Tokens and cost are of the whole ledger, so that they hold
 over any number of sessions; what was taken from the cache or from other results counts for neither.
 """
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -13,9 +12,8 @@ import typer
 
 from runners.flags import WrongSetting
 from runners.stages.pretrain import PretrainStage
-from runners.work_queue import StageTask, TaskId
+from runners.work_queue import StageTask
 from steeplechase.foundation.errors import StoppedError
-from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.snapshot import Snapshot
 
 SECONDS_PER_HOUR = 3600.0
@@ -134,29 +132,6 @@ def tokens_of(task: StageTask) -> int:
         return 0
     recipe = declaration.candidate.recipe
     return recipe.tokens_after(declaration.to_step) - recipe.tokens_after(declaration.from_step)
-
-
-class SpentInLedger:
-    """The tokens and seconds of the computed stages among records; a failed one has neither."""
-
-    def __init__(self, task_of: Callable[[TaskId], StageTask]) -> None:
-        self._task_of, self._seen = task_of, 0
-        self._by_stage: dict[TaskId, tuple[int, float]] = {}
-
-    def of(self, records: Sequence[Record]) -> Spent:
-        """Return what all records have spent; those of the last call are the first ones."""
-        for record in records[self._seen :]:
-            if record.status is not Status.FAILED:  # a record with other metrics takes the place of the first one
-                self._by_stage[record.trial, record.label] = self._spent(record)
-        self._seen = len(records)
-        tokens, seconds = zip(*self._by_stage.values(), strict=True) if self._by_stage else ((), ())
-        return Spent(tokens=sum(tokens), stage_seconds=sum(seconds))
-
-    def _spent(self, record: Record) -> tuple[int, float]:
-        if record.reused:
-            return 0, 0.0
-        task = self._task_of((record.trial, record.label))
-        return tokens_of(task), record.seconds * task.stage.declaration.processes
 
 
 def time_text(seconds: float) -> str:

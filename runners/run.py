@@ -1,18 +1,19 @@
 """The run loop: ask the scheduler for the next step, record its decisions, execute stages, record their results."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from runners.executors import Executor, open_executor
 from runners.journal import Journal
-from runners.limits import UNLIMITED, LimitReached, Limits, Spent, SpentInLedger, tokens_of
+from runners.limits import UNLIMITED, LimitReached
+from runners.meter import LimitStop, Meter
 from runners.opening import RunRequest, open_ledger, refuse_missing_device, stages_of
 from runners.run_progress import RunProgress
 from runners.search.next_arms import importance_of_axes
 from runners.stage_watch import StageWatch
 from runners.stages.stage import THREADS, this_driver
-from runners.work_queue import StageTask, TaskId
+from runners.work_queue import StageTask
 from steeplechase.foundation.environment import machine
 from steeplechase.foundation.errors import StoppedError, UserError
 from steeplechase.ledger.amendments import set_fact_of_version
@@ -22,72 +23,8 @@ from steeplechase.ledger.example_values import ExampleKeeper
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.reuse import reuse
 from steeplechase.ledger.reused_rows import reused_rows
-from steeplechase.ledger.sessions import Session, Stopwatch, sessions
+from steeplechase.ledger.sessions import Stopwatch, sessions
 from steeplechase.ledger.snapshot import PARENTS, Snapshot, snapshot
-
-
-class LimitStop(Exception):
-    """Ends the stages of a run at a limit; `run` turns it into LimitReached once the ledger is closed."""
-
-    def __init__(self, reason: str, unfinished_seconds: float) -> None:
-        self.reason, self.unfinished_seconds = reason, unfinished_seconds
-        super().__init__(reason)
-
-
-class Meter:
-    """Holds a run against its limits."""
-
-    def __init__(
-        self, limits: Limits, journal: Journal, sessions: Iterable[Session] = (), began: float | None = None
-    ) -> None:
-        self._limits, self._journal = limits, journal
-        self._began = time.monotonic() if began is None else began
-        self._interrupted = sum(session.unfinished_seconds for session in sessions)
-        self._starts: dict[TaskId, float] = {}
-        self._absent: set[TaskId] = set()
-        """Stages beyond the token limit that have no result yet."""
-        self._counted, self._in_ledger, self._recorded = -1, Spent(), SpentInLedger(journal.task_of)
-
-    @property
-    def stage_seconds(self) -> float | None:
-        """The longest time of a stage without progress; None if it is to be derived."""
-        return self._limits.stage_limit
-
-    def allows(self, task: StageTask) -> bool:
-        """Return whether a stage may start; a result that exists already costs nothing."""
-        if self._limits.stop_after_tokens is None or self._limits.allows(task, self._spent()):
-            return True
-        if task.task_id not in self._absent and not self._journal.has_result(task):
-            self._absent.add(task.task_id)
-        return task.task_id not in self._absent
-
-    def check(self) -> None:
-        """Raise LimitStop if a limit ends the run now."""
-        running_seconds = self.running_seconds()  # without limits too: the session may be interrupted
-        if self._limits.watched and (reason := self._limits.reached(self._spent())) is not None:
-            raise LimitStop(reason, running_seconds)
-
-    def check_remaining(self, ready: Iterable[StageTask]) -> None:
-        """Raise LimitStop if the limit bars every stage that remains, when none is running."""
-        if all(not self.allows(task) for task in ready):
-            raise LimitStop(self._limits.barred(self._spent()), 0.0)
-
-    def _spent(self) -> Spent:
-        rows, running = self._journal.state.rows, self._journal.started
-        if (count := len(rows.records())) != self._counted:
-            self._counted, self._in_ledger = count, self._recorded.of(rows.records())
-        return Spent(
-            time.monotonic() - self._began,
-            self._in_ledger.tokens + sum(map(tokens_of, running.values())),
-            self._in_ledger.stage_seconds + self._interrupted + self.running_seconds(),
-        )
-
-    def running_seconds(self) -> float:
-        """Return the seconds that the running stages have taken, over all workers."""
-        now, running = time.monotonic(), self._journal.started
-        self._starts = {name: self._starts.get(name, now) for name in running}
-        return sum((now - start) * running[name].stage.declaration.processes for name, start in self._starts.items())
-
 
 INTERRUPTED, FAILED = "interrupted", "ended by an error"
 """How a session ends that neither a limit nor its last stage ends."""

@@ -11,9 +11,10 @@ import typer
 from runners.flags import WrongSetting
 from runners.journal import Journal
 from runners.limits import UNLIMITED, Limits, seconds_in, time_text
+from runners.meter import LimitStop, Meter
 from runners.opening import RunRequest, open_ledger
 from runners.part import Part, part_of
-from runners.run import FAILED, LimitStop, Meter, run_stages, timed
+from runners.run import FAILED, run_stages, timed
 from runners.run_progress import RunProgress
 from runners.settings import RunSettings
 from steeplechase.foundation.errors import ConfigurationError, DataError, StoppedError, UserError

@@ -90,12 +90,19 @@ class Results:
     def effects(self) -> "pd.DataFrame":
         """Return each arm's difference from the baseline on each metric, with interval, test and verdict.
 
+        A row per arm and metric: `n` pretraining seeds, `delta` and its own 95% interval `low`, `high` in the unit of
+        the metric (nats of a loss, 0 to 100 of a task), `test` and `degrees`, `p`, `p_adjusted` after the correction,
+        and `verdict`; the detectable difference and the seeds that would decide. What is unknown is NaN.
+
         Where nothing is trained: the time of each arm at each length, with its ratio to the baseline's.
         """
         return self.table(EFFECTS if EFFECTS in self.tables else TIMINGS)
 
     def compare(self, *arms: str, metrics: Sequence[str] = ()) -> "pd.DataFrame":
         """Return the differences between any arms on the named metrics, with p corrected over all pairs of arms.
+
+        A row per pair and metric: `arm` minus `reference`, `n`, `delta`, its own 95% interval `low` and `high`, `p`,
+        and `p_adjusted` by Holm's correction over the `family` of so many pairs.
 
         Each arm minus those after it, a single one minus all others; without names all arms, and held-out loss and
         score. Raises ConfigurationError with every wrong name, DataError where no model is trained.
@@ -118,7 +125,7 @@ class Results:
         return _frame(predictions_table(self.folder, self.snapshot, task))
 
     def curves(self) -> "pd.DataFrame":
-        """Return the held-out loss of every trial by tokens seen: the columns arm, seed, tokens and held_out_loss.
+        """Return the held-out loss (nats) of every trial by tokens seen: arm, seed, tokens and held_out_loss.
 
         Arms whose objective measures another loss than the baseline's are left out.
         """

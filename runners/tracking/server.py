@@ -76,7 +76,10 @@ def _announce(base: str, lines: Sequence[str]) -> None:
 
 
 def addresses(store: TrackingStore, base: str, experiment: str | None) -> list[str]:
-    """Return lines with the pages of the experiment, else of every experiment that was mirrored, newest first."""
+    """Return lines with the pages of the experiment, else of every experiment that was mirrored, newest first.
+
+    Raises MachineError if the store does not answer.
+    """
     from runners.tracking.mlflow_client import TrackingClient
 
     try:

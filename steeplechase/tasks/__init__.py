@@ -1,0 +1,1 @@
+"""Tasks: corpora, tokenizers, objectives, and the downstream tasks that models are fine-tuned on."""

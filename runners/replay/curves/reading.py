@@ -19,7 +19,10 @@ STARTS_WITH_LINE = re.compile(r"\d+:")
 
 
 def read_curves(path: Path) -> tuple[RecordedCurves, ...]:
-    """Return the tasks of a path, one per file. Raises DataError with one line per mistake of all files."""
+    """Return the tasks of a path, one per file.
+
+    Raises DataError with one line per mistake of all files, MachineError if there is nothing at the path.
+    """
     if not path.exists():
         raise MachineError(f"{path}: no such file or folder; give recorded curves")
     if path.is_dir() and not (path / LEDGER_NAME).is_file():

@@ -16,6 +16,7 @@ from search_space.module_architecture import ModuleArchitecture
 from search_space.module_factories import allow_packages
 from steeplechase.configuration.plugins import load_plugin
 from steeplechase.foundation.child_process import private_output
+from steeplechase.foundation.plugin_code import explained
 from steeplechase.models.activation_checkpointing import saved_bytes
 from steeplechase.models.module_encoder import ModuleEncoder, input_embeddings
 
@@ -41,7 +42,7 @@ def answer(architecture: str, length: int) -> dict[str, object]:
         with torch.random.fork_rng(devices=[]):
             return _counts(declared, length)
     except (Exception, SystemExit) as error:  # a factory that ends the process would end the command without a word
-        return {"error": f"{declared.factory}: {type(error).__name__}: {str(error).partition(chr(10))[0]}"}
+        return {"error": f"{declared.factory}: {explained(error)}"}
 
 
 def _counts(declared: ModuleArchitecture, length: int) -> dict[str, object]:

@@ -19,11 +19,10 @@ from steeplechase.foundation.atomic_files import read_regular, sha256_of
 from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.foundation.option_modules import imported_name
+from steeplechase.foundation.plugin_code import PLUGIN_FILES
 from steeplechase.foundation.schema import options_changed
 
 FLAG = "--factories-of"
-PLUGIN_FILES: dict[str, Path] = {}
-"""The file of every module of the loaded plugins; the plugin loader keeps it."""
 PACKAGES: list[str] = []
 """Packages and modules outside plugins whose factories are allowed, as the user has named them."""
 INSTALLED = ("site-packages", "dist-packages", Path(get_path("stdlib")).name)

@@ -125,6 +125,8 @@ def _explain(
             message = _unknown_kind(fault["ctx"])
         elif fault["type"] in ("union_tag_not_found", "model_attributes_type"):
             message = f"{fault['input']!r} is not an option; write the name of an option, or a mapping with a kind"
+        elif fault["type"] == "missing":
+            message = f"{path[-1]} is missing, which has no default; write a mapping with {path[-1]}"
         elif fault["type"] == "value_error":  # a validator of this project, with its own message
             message = fault["msg"].removeprefix("Value error, ")
         else:

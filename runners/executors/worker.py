@@ -16,6 +16,7 @@ from dataclasses import asdict
 
 from runners.stages.stage import Job
 from steeplechase.foundation.child_process import PARTNER_DIED_CODE, PartnerDied, private_output
+from steeplechase.foundation.plugin_code import line_in_plugin
 
 OUT_OF_MEMORY = "OutOfMemoryError"
 """Of torch, for the memory of a GPU; the name alone, as workers without a model import no torch."""
@@ -69,11 +70,17 @@ def return_free_memory() -> None:
 
 
 def failure(error: Exception) -> dict[str, object]:
-    """Return an exception as plain values: message, traceback, and the exit code of a UserError."""
+    """Return an exception as plain values: message, traceback, and the exit code of a UserError.
+
+    The message of code of a plugin ends with the line of it that failed.
+    """
     lines = traceback.format_exception(error)
     code = getattr(error, "exit_code", None)
     full, text = type(error).__name__ == OUT_OF_MEMORY, f"{type(error).__name__}: {error}"
-    text = text.partition("\n")[0] + REMEDY if full else text
+    place = None if code is not None else line_in_plugin(error)
+    text = (
+        text.partition("\n")[0] + REMEDY if full else text if place is None else f"{' '.join(text.split())} ({place})"
+    )
     return {"error": text, "trace": "".join(lines), "exit_code": code, "out_of_memory": full}
 
 

@@ -27,6 +27,7 @@ class ConvolutionOption(OpenOption):
 
     package: ClassVar[str] = "search_space.convolution"
     modules: ClassVar[str] = "steeplechase.models.convolution"
+    entry: ClassVar[str] = "Branch"
     sized_by: ClassVar[str | None] = None
     """The field that sets the reach, where a reach beyond the sequence is reported; None: the option as a whole."""
 

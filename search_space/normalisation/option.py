@@ -12,6 +12,7 @@ class NormalisationOption(OpenOption):
 
     package: ClassVar[str] = "search_space.normalisation"
     modules: ClassVar[str] = "steeplechase.models.normalisation"
+    entry: ClassVar[str] = "connect"
     norm: Norm = "layer_norm"
     """What a norm computes, here and in heads. Default: BERT's layer norm."""
     embedding: bool = True

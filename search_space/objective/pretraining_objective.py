@@ -23,6 +23,7 @@ class PretrainingObjective(OpenOption):
 
     package: ClassVar[str] = "search_space.objective"
     modules: ClassVar[str] = "steeplechase.tasks.objectives"
+    entry: ClassVar[str] = "Model"
 
     packing: Packing = Field(default_factory=Stream)
     """How training sequences are made of the text; the held-out loss is of pieces of the stream, whatever it is."""

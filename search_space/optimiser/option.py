@@ -10,6 +10,7 @@ class OptimiserOption(OpenOption):
 
     package: ClassVar[str] = "search_space.optimiser"
     modules: ClassVar[str] = "runners.training.optimisers"
+    entry: ClassVar[str] = "build"
 
     adaptive: ClassVar[bool] = True
     """Whether it has the moments of `recipe.adam_beta1`, `adam_beta2` and `adam_epsilon`."""

@@ -14,6 +14,7 @@ class OutputLayerOption(OpenOption):
 
     package: ClassVar[str] = "search_space.output_layer"
     modules: ClassVar[str] = "steeplechase.models.output_layer"
+    entry: ClassVar[str] = "build"
 
     @abstractmethod
     def component(self, architecture: Architecture) -> Component:

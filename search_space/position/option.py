@@ -35,6 +35,7 @@ class PositionOption(OpenOption):
 
     package: ClassVar[str] = "search_space.position"
     modules: ClassVar[str] = "steeplechase.models.position"
+    entry: ClassVar[str] = "build"
 
     in_attention: ClassVar[bool] = False
     """Whether attention scores depend on positions, and nothing is added to the embeddings."""

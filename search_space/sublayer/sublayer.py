@@ -53,6 +53,8 @@ class SublayerDeclaration(ABC):
 
     modules: ClassVar[str] = "steeplechase.models.sublayer"
     """The package of the modules."""
+    entry: ClassVar[str] = "Sublayer"
+    """What the module of a sublayer is named in it."""
     kind: ClassVar[str]
     """Name of its file, of the file of its module, and of its parameters."""
     width: int

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Timer
 from typing import Annotated
@@ -22,6 +23,7 @@ MEASURING = "steeplechase.commands.plugin_contracts"
 """The module that measures in a process of its own; it imports torch, this file does not."""
 LONGEST_SECONDS = 300.0
 """Of one contract, or of the imports before the first one."""
+SECONDS_TO_END = 10.0
 ENDS = "each contract ends in time"
 GOES_ON = "its code never ends the process"
 """The contract that code breaks which ends the process, as os._exit does."""
@@ -70,13 +72,16 @@ def measured_apart(folder: Path) -> Iterator[Outcome]:
                 if "end" in answer:
                     refusal = answer
                     break
+            if refusal is None and not late.is_set():
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(SECONDS_TO_END)  # its output has ended: the code says how
         finally:
             process.kill()
     if late.is_set():
         problem = f"had not ended after {LONGEST_SECONDS:g} s; the rest is not measured"
         yield Outcome(place, ENDS, problem=problem)
     elif refusal is None:
-        code = process.wait()
+        code = process.returncode
         how = f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
         yield Outcome(place, GOES_ON, problem=f"it was ended {how}; the rest is not measured")
     elif refusal["end"]:

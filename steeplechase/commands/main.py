@@ -22,7 +22,8 @@ from typer.core import TyperGroup
 
 from steeplechase.commands.output import let_go_of_output
 from steeplechase.foundation.atomic_files import free_space
-from steeplechase.foundation.errors import MachineError, UserError
+from steeplechase.foundation.errors import ConfigurationError, MachineError, UserError
+from steeplechase.foundation.plugin_code import PLUGIN_FILES, explained, line_in_plugin
 
 DISTRIBUTION = "steeplechase"
 EXPERIMENTS, REPORTS = "Experiments", "Reports and results"
@@ -176,12 +177,18 @@ def _unexpected(error: Exception) -> UserError:
         file = error.filename2 or error.filename
         place, free = (file, free_space(error, Path(file))) if file else ("the output, or a file without a name", "")
         return MachineError(f"{place}: {error.strerror}{free}")
+    if line_in_plugin(error) is not None:
+        return ConfigurationError(
+            f"{explained(error)}; a plugin's code: `steeplechase check` of its folder measures it"
+        )
     return UserError(_defect_line(error))
 
 
 def _defect_line(defect: Exception) -> str:
     """Write the traceback of a defect of this program to a temporary file; return the line that names it."""
     what = " ".join(f"{type(defect).__name__}: {defect}".split())[:LONGEST_DEFECT]
+    if PLUGIN_FILES:
+        what += "; if not caused by a value of a plugin, which `steeplechase check` of its folder finds"
     lines = traceback.format_exception(defect)
     with (
         suppress(OSError),

@@ -28,6 +28,7 @@ from steeplechase.configuration.yaml import read_file, scales
 from steeplechase.foundation.child_process import private_output
 from steeplechase.foundation.errors import UserError
 from steeplechase.foundation.option_modules import place_of
+from steeplechase.foundation.plugin_code import explained
 from steeplechase.foundation.schema import OpenOption, axis_of, open_axes
 from steeplechase.models.contract import Outcome
 from steeplechase.models.module_contracts import module_outcomes
@@ -85,7 +86,10 @@ def measured(folder: Path) -> Iterator[str | Outcome]:
     plugin = load_plugin(folder)
     for module in plugin.files:
         yield _path_of(module)
-        yield from checked_file(module, folder)
+        try:
+            yield from checked_file(module, folder)
+        except Exception as error:  # of the plugin's code, before any contract
+            yield Outcome(_path_of(module), "it can be measured", problem=explained(error))
     yield from unused_files(plugin)
     for file in sorted(folder.glob("*.yaml")):
         yield file.name

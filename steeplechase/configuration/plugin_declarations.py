@@ -4,18 +4,22 @@ import ast
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Literal, get_args, get_origin
 
+from search_space.module_factories import imported_names
 from search_space.sublayer import lettered_sublayer, sublayers_by_letter
+from search_space.sublayer.sublayer import LetteredSublayer
 from steeplechase.foundation.atomic_files import read_regular
+from steeplechase.foundation.errors import closest, did_you_mean, not_one_of
 from steeplechase.foundation.option_modules import place_of
 from steeplechase.foundation.schema import VARIANT_KEY, OpenOption, axis_of, kind_of, options_defined, options_of
 from steeplechase.tasks.downstream import PUBLISHED
+from steeplechase.tasks.labelled.task import Form
 
 DECLARED = ("search_space", "steeplechase.tasks.downstream", "steeplechase.tasks.corpora")
 """Packages that are imported with the experiment; the others need torch and are imported by the stages."""
@@ -46,6 +50,8 @@ def declaration_mistakes(module: str, folder: Path, files: Mapping[str, Path]) -
         yield f"{path}: the name of a built-in task; choose another"
     elif package == DOWNSTREAM and getattr(getattr(imported, "TASK", None), "name", None) != name:
         yield f"{path}: no task; TASK named {name!r} is needed, or a file name that begins with an underscore"
+    elif package == DOWNSTREAM and imported.TASK.form not in get_args(Form):
+        yield f"{path}: TASK.form: {not_one_of(str(imported.TASK.form), 'a form of tasks', get_args(Form))}"
 
 
 def _syntax_mistakes(path: Path) -> Iterator[str]:
@@ -64,11 +70,13 @@ def _option_mistakes(
         yield f"{files[module.__name__]}: {error}"
         return
     if option is None:
+        yield from _without_kind(module, axis, files)
         return
     if _is_built_in(kind_of(option), option, axis):
         yield f"{files[module.__name__]}: the name of a built-in option; choose another"
+    yield from _abstract(option, files[module.__name__])
     if axis.modules:
-        yield from _without_module(module, axis.modules, folder, files)
+        yield from _without_module(module, axis.modules, axis.entry, folder, files)
 
 
 def option_in(module: ModuleType, axis: type[OpenOption]) -> type[OpenOption] | None:
@@ -110,6 +118,8 @@ def _sublayer_mistakes(module: ModuleType, folder: Path, files: Mapping[str, Pat
         yield f"{path}: {error}"
         return
     if sublayer is None:
+        for each in _defined_in(module, LetteredSublayer):
+            yield from _abstract(each, path) if hasattr(each, "letter") else ()
         return
     letter = sublayer.letter
     if not re.fullmatch(r"[A-Za-z_]\w*", letter):
@@ -120,14 +130,67 @@ def _sublayer_mistakes(module: ModuleType, folder: Path, files: Mapping[str, Pat
         return
     if other is not sublayer:
         yield f"{path}: the letter {letter} is that of {other.kind}; choose another"
-    yield from _without_module(module, sublayer.modules, folder, files)
+    yield from _without_module(module, sublayer.modules, sublayer.entry, folder, files)
 
 
-def _without_module(module: ModuleType, package: str, folder: Path, files: Mapping[str, Path]) -> Iterator[str]:
+def _defined_in(module: ModuleType, base: type) -> list[type]:
+    own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
+    return [each for each in own if issubclass(each, base)]
+
+
+def _without_kind(module: ModuleType, axis: type[OpenOption], files: Mapping[str, Path]) -> Iterator[str]:
+    """Yield the classes that would be options but for a kind, in a file that no other file of the plugin imports."""
+    name, path = module.__name__.rpartition(".")[2], files[module.__name__]
+    others = [each for each in files if each.startswith(DECLARED) and each != module.__name__]
+    if name.startswith("_") or any(module.__name__ in imported_names(each, files[each]) for each in others):
+        return  # it holds what options share
+    for each in _defined_in(module, axis):
+        line, written = _line_of_class(each, path), f'kind: Literal["{name}"] = "{name}"'
+        yield f"{path}:{line}: {each.__name__} has no kind, so nothing can choose it; write {written}"
+
+
+def _line_of_class(option: type, path: Path) -> int:
+    nodes = ast.parse(read_regular(path)).body
+    return next(each.lineno for each in nodes if isinstance(each, ast.ClassDef) and each.name == option.__name__)
+
+
+def _abstract(option: type, path: Path) -> Iterator[str]:
+    """Yield what a class lacks of the methods and properties that every option of its axis has."""
+    missing = sorted(getattr(option, "__abstractmethods__", ()))
+    if missing:
+        own = [name for name in vars(option) if not (name.startswith("_") or hasattr(option.__base__, name))]
+        meant = {name: closest(name, own) for name in missing}
+        hint = "".join(f"; its {other} is not {name}" for name, other in meant.items() if other)
+        yield f"{path}:{_line_of_class(option, path)}: {option.__name__} lacks {', '.join(missing)}{hint}"
+
+
+def _without_module(
+    module: ModuleType, package: str, entry: str, folder: Path, files: Mapping[str, Path]
+) -> Iterator[str]:
+    """Yield why a declaration has nothing that builds it: no file, or a file without the name that is looked for."""
     needed = f"{package}.{module.__name__.rpartition('.')[2]}"
     if needed not in files:
         place = place_of(needed).with_suffix(".py")
         yield f"{files[module.__name__]}: an option without its module; {folder / place} is needed"
+        return
+    try:
+        names = [*_bound(ast.parse(read_regular(files[needed])).body)]
+    except (SyntaxError, ValueError):
+        return  # which has a line of its own
+    if entry not in names:
+        yield f"{files[needed]}: it has no {entry}, which builds the option{did_you_mean(entry, names, '. ')}"
+
+
+def _bound(statements: Iterable[ast.stmt]) -> Iterator[str]:
+    """Yield the names that a module's text binds: classes, functions, assigned and imported names."""
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                yield node.name
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+            elif isinstance(node, ast.alias):
+                yield (node.asname or node.name).partition(".")[0]
 
 
 def _line(error: BaseException, path: Path) -> int:

@@ -24,13 +24,14 @@ from pydantic import BaseModel
 from search_space.architecture import Architecture
 from search_space.module_architecture import ModuleArchitecture
 from search_space.module_counts import PLUGINS
-from search_space.module_factories import PLUGIN_FILES, imported_names, source_hash
+from search_space.module_factories import imported_names, source_hash
 from search_space.sublayer import sublayers_by_letter
 from steeplechase.configuration.plugin_declarations import DECLARED, DOWNSTREAM, declaration_mistakes
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.errors import ConfigurationError, first_lines
 from steeplechase.foundation.option_modules import TREE, imported_name, place_of, written_name
+from steeplechase.foundation.plugin_code import PLUGIN_FILES
 from steeplechase.foundation.schema import JsonValue, OpenOption, options_changed
 from steeplechase.foundation.stand_ins import is_stand_in
 

@@ -86,6 +86,8 @@ class OpenOption(Schema):
     """The package whose files have the options of this axis."""
     modules: ClassVar[str] = ""
     """The package whose files of the same names build the options; empty if options need no building."""
+    entry: ClassVar[str] = ""
+    """The class or function that such a file defines."""
     examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({},)
     """Settings at which the contracts check the option; one without a default for a field gives values here."""
     kind: str

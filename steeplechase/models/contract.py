@@ -8,6 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from steeplechase.foundation.canonical import canonical, canonical_text
+from steeplechase.foundation.plugin_code import explained
 from steeplechase.foundation.schema import VARIANT_KEY, OpenOption
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ def outcomes_of(contracts: Mapping[str, Callable[[T], None]], subject: T, title:
         except Broken as problem:
             yield Outcome(title, name, problem=str(problem))
         except (Exception, SystemExit) as error:
-            yield Outcome(title, name, problem=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+            yield Outcome(title, name, problem=explained(error))
         else:
             yield Outcome(title, name)
 

@@ -3,20 +3,25 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from runners.dag import shared_stages, trial_stages
+from runners.executors.worker import failure
 from runners.stages.stage import Job, Stage
 from search_space.architecture import Architecture
 from search_space.convolution.option import ConvolutionOption
+from search_space.shape import AttentionShape
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.plugins import PluginError, load_plugin, loaded_plugins, sources_of
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.foundation.option_modules import imported_name
-from steeplechase.foundation.schema import options_of
+from steeplechase.foundation.plugin_code import explained, line_in_plugin
+from steeplechase.foundation.schema import open_axes, options_of
 from steeplechase.tasks.downstream import find_task, task_names
 from tests.factories.paths import ROOT
 from tests.factories.plugins import EXAMPLE, KIND, MODULE, OPTION, copy_of_example, loaded, no_plugins_left, replaced
@@ -197,6 +202,9 @@ CHANGES: dict[str, Callable[[Path], object]] = {
         (folder / "models/x").mkdir(),
         *((folder / f"models/x/script{number}.py").touch() for number in range(100)),
     ],
+    "no kind": lambda folder: replaced(folder, f'kind: Literal["{KIND}"] = "{KIND}"', ""),
+    "no method": lambda folder: replaced(folder, "def parameters", "def parametres"),
+    "no branch": lambda folder: replaced(folder, "class Branch", "class Brunch"),
     "no default": lambda folder: replaced(folder, f'kind: Literal["{KIND}"] = "{KIND}"', f'kind: Literal["{KIND}"]'),
 }
 
@@ -242,6 +250,9 @@ REFUSED = {
     "link to nowhere": ["models/convolution/_nowhere.py: not a file; a plugin's files are Python files"],
     "folder": ["models/convolution/_folder.py: not a file; a plugin's files are Python files"],
     "scripts": ["models/x/script0.py: outside the mirrored tree", ": 80 more such files"],
+    "no kind": [f"{OPTION}:15: GatedDilated has no kind, so nothing can choose it; write kind: Literal[", KIND],
+    "no method": [f"{OPTION}:15: GatedDilated lacks parameters; its parametres is not parameters"],
+    "no branch": [f"{MODULE}: it has no Branch, which builds the option. Did you mean 'Brunch'?"],
     "no default": [f'{OPTION}: GatedDilated: kind has no default; write kind: Literal["{KIND}"] = "{KIND}"'],
 }
 
@@ -269,6 +280,29 @@ def test_a_wrong_plugin_is_refused_with_its_line_in_the_experiment_and_leaves_no
     for part in REFUSED[how]:
         assert any(part in each for each in refused.value.lines), refused.value.lines
     assert (loaded_plugins(), kinds()) == ((), before)
+
+
+def test_every_module_of_an_option_has_what_its_axis_says_builds_it() -> None:
+    axes = [axis for axis in open_axes() if axis.modules]
+    assert all(axis.entry for axis in axes)
+    for axis in axes:
+        for option in options_of(axis):
+            module = f"{axis.modules}.{option.model_fields['kind'].default}"
+            assert find_spec(module) is None or hasattr(import_module(module), axis.entry), module
+
+
+def test_an_exception_of_a_plugin_is_explained_with_the_line_of_its_code(copy: Path) -> None:
+    replaced(copy, "return 4 * shape.inner_width", 'raise KeyError("first\\nsecond")')
+    line = 1 + next(
+        number for number, text in enumerate((copy / OPTION).read_text().splitlines()) if "raise KeyError" in text
+    )
+    with loaded(copy):
+        (option,) = (each for each in options_of(ConvolutionOption) if each.model_fields["kind"].default == KIND)
+        with pytest.raises(KeyError) as raised:
+            option().saved_activations(AttentionShape(32, 2, 16))
+        assert explained(raised.value).endswith(f"({OPTION}:{line})")
+        assert failure(raised.value)["error"] == f"KeyError: 'first\\nsecond' ({OPTION}:{line})"
+    assert line_in_plugin(raised.value) is None
 
 
 def test_two_plugins_with_one_option_are_refused_unless_they_are_equal(copy: Path, tmp_path: Path) -> None:

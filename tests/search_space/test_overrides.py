@@ -105,6 +105,11 @@ def test_an_options_name_alone_is_the_option_with_its_defaults(option: type[Sche
         ({"recipe.sequence_length": 4}, "recipe.sequence_length", "4 is too short"),
         ({"convolution": "span_dynamik"}, "convolution", "Did you mean span_dynamic?"),
         ({"convolution": {"kernel_size": 9}}, "convolution", "is not an option"),
+        (
+            {"recipe.batch_warm_up": {"initial_sequences": 8}},
+            "recipe.batch_warm_up",
+            "is missing, which has no default",
+        ),
         ({"convolution": 3}, "convolution", "3 is not an option"),
         ({"recipe.optimiser": "lam"}, "recipe.optimiser", "Did you mean lamb?"),
         ({"recipe.optimiser": "sgd", "recipe.adam_beta2": 0.98}, "recipe.adam_beta2", "sgd has no moments"),

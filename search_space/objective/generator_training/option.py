@@ -12,6 +12,7 @@ class GeneratorTrainingOption(OpenOption):
 
     package: ClassVar[str] = "search_space.objective.generator_training"
     modules: ClassVar[str] = "steeplechase.tasks.objectives.generator_training"
+    entry: ClassVar[str] = "Training"
     needs_equal_sizes: ClassVar[bool] = False
     """Whether the encoder starts from the generator's weights, so that both have the same sizes and share none."""
     needs_discriminator: ClassVar[bool] = False

@@ -10,6 +10,7 @@ from functools import cache
 from itertools import chain
 
 from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.plugin_code import explained
 from steeplechase.models.contract import Broken, NotDeclared, Outcome, outcomes_of
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
@@ -70,8 +71,7 @@ def task_contracts(
         yield Outcome(task.name, "its examples", **({"problem": reason} if task.build else {"skipped": reason}))
         return
     except (Exception, SystemExit) as error:  # of the task's own code
-        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        yield Outcome(task.name, "its examples", problem=reason)
+        yield Outcome(task.name, "its examples", problem=explained(error))
         return
     yield from outcomes_of(CONTRACTS, ReadTask(task, read, examples), task.name)
 

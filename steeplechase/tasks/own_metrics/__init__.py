@@ -17,6 +17,7 @@ from pydantic import AfterValidator
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.option_modules import place_of
+from steeplechase.foundation.plugin_code import explained
 
 Function = Callable[..., float | Mapping[str, float]]
 FORM = re.compile(r"(?P<file>[a-z_][a-z0-9_]*):(?P<function>[a-z_][a-z0-9_]*)")
@@ -52,7 +53,7 @@ def function_of(reference: str, package: str = __name__) -> Function:
     try:
         found = vars(import_module(module)).get(name)
     except Exception as error:  # of the plugin's code
-        raise DataError(f"{reference}: its file cannot be imported: {type(error).__name__}: {error}") from error
+        raise DataError(f"{reference}: its file cannot be imported: {explained(error)}") from error
     if not inspect.isfunction(found) or found.__module__ != module:
         raise DataError(f"{reference}: {place_of(module)}.py defines no function {name}")
     return found
@@ -76,7 +77,7 @@ def own_numbers(
     try:
         found = function(*arguments)
     except Exception as error:
-        raise DataError(f"{reference}: {type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
+        raise DataError(f"{reference}: {explained(error)}") from error
     name = name_of(reference)
     by_name = (
         {f"{name}.{part}": value for part, value in found.items()} if isinstance(found, Mapping) else {name: found}

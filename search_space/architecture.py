@@ -5,7 +5,6 @@ Sizes and sharing follow the released ConvBERT and ELECTRA code; the defaults ar
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, WithJsonSchema, model_validator
@@ -31,7 +30,7 @@ from search_space.sublayer.own_convolution import window_mistake
 from search_space.sublayer.sublayer import LARGEST_SIZE, InvalidSetting, Size, StackSizes, Window
 from search_space.visibility import Visibility
 from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Count, PositiveNumber
+from steeplechase.foundation.schema import Count, PositiveNumber, cached_until_options_change
 
 ONE_SIZE = {"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE}
 PerLayer = Annotated[
@@ -289,6 +288,6 @@ class Architecture(ArchitectureByKind):
         return self.model_copy(update={name: getattr(other, name) for name in shared})
 
 
-@lru_cache(maxsize=4096)
+@cached_until_options_change
 def _blocks(architecture: Architecture) -> tuple[Block, ...]:
     return blocks(architecture.program, architecture.stack_sizes)

@@ -19,7 +19,7 @@ def import_(
     folder: HuggingFaceFolder,
     out: NewFolder,
 ) -> None:
-    """Import a BERT, RoBERTa, ALBERT, ELECTRA, ConvBERT, GPT, XLNet, BART or Marian as an initial checkpoint.
+    """Import a BERT, RoBERTa, ALBERT, ELECTRA, ConvBERT, ModernBERT, GPT, XLNet, BART or Marian checkpoint.
 
     An experiment starts from it by `baseline: { init_checkpoint: OUT }`.
     """

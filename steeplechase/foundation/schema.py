@@ -3,7 +3,7 @@
 import json
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import lru_cache
 from importlib import import_module
 from types import ModuleType, UnionType
 from typing import Annotated, Any, ClassVar, ParamSpec, TypeVar, Union, cast, get_args, get_origin
@@ -167,9 +167,13 @@ def _is_open(union: Any) -> bool:
     return isinstance(union, type) and issubclass(union, OpenOption) and "package" in vars(union)
 
 
+MOST_RESULTS = 4096
+"""Of a function that are kept, for a long search."""
+
+
 def cached_until_options_change(function: Callable[P, T]) -> Callable[P, T]:
     """Return the function with its results kept until an axis gets another option."""
-    cached = cache(function)
+    cached = lru_cache(MOST_RESULTS)(function)
     _CACHES.append(cached.cache_clear)
     return cast("Callable[P, T]", cached)
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -77,6 +78,19 @@ def test_without_its_plugin_an_option_is_unknown_and_an_unloaded_one_leaves_noth
     (copy / "experiment.yaml").write_text(text.replace("plugins: [.]", "plugins: []"), encoding="utf-8")
     with pytest.raises(ConfigurationError, match=f"'{KIND}' is"):
         experiment_of(copy)
+
+
+def test_a_plugin_that_was_edited_in_a_notebook_leaves_nothing_of_its_former_code(tmp_path: Path) -> None:
+    for folder in (copy_of_example(tmp_path / "first"), copy_of_example(tmp_path / "second")):
+        with no_plugins_left():
+            experiment = experiment_of(folder)
+            (arm,) = (each for each in experiment.arms if each.name == "gated_first")
+            architecture = arm.candidate.architecture
+            assert isinstance(architecture, Architecture)
+            files = [sys.modules[type(each).__module__] for each in architecture.convolutions]
+            (module,) = (each for each in files if each.__name__.endswith(KIND))
+            assert module.__file__ == str(folder / OPTION)
+            assert all(type(each) in options_of(ConvolutionOption) for each in architecture.convolutions)
 
 
 def test_moving_the_folder_changes_neither_identity_nor_keys(copy: Path, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 The losses are random numbers, so that the scheduler, the hurdle and the sampler are all that runs. Reaches: less than
 1% of trials of two seconds, 99 of 100 decisions in 5 ms, at most 5 kB of memory a candidate.
-Usage: python -m benchmarks.search_overhead [CANDIDATES [SAMPLER [COHORT]]]
+Usage: python -m benchmarks.search_overhead [CANDIDATES [SAMPLER or POLICY [COHORT [HURDLE]]]]
 """
 
 import random
@@ -12,6 +12,7 @@ import tracemalloc
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import get_args
 
 from rich.console import Console
 from rich.table import Table
@@ -20,9 +21,10 @@ from runners.replay.simulated import SimulatedStages
 from runners.scheduler import Step, next_step, proposed_step
 from runners.scheduling.rows import Fact, Row
 from runners.scheduling.state import RunState
-from steeplechase.configuration.designs.search import Search
+from steeplechase.configuration.designs.search import PolicyName, Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.pretraining import Pretraining
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.stage_results import PretrainResult
 
@@ -30,6 +32,7 @@ EXPERIMENT = Path(__file__).parents[1] / "experiments/search.yaml"
 TRIAL_SECONDS = 2.0
 DROPOUTS = tuple(number / 1000 for number in range(200))
 DECAYS = tuple(number / 500 for number in range(100))
+EVOLUTION = {"mutation_rate": 0.5}
 
 
 @dataclass
@@ -49,18 +52,20 @@ class Course:
         return sum(map(sum, self.seconds.values())) + sum(self.applied)
 
 
-def experiment_of(candidates: int, sampler: str, cohort: int) -> Experiment:
-    """Return a search with enough points, under the hurdles of the shipped one."""
+def experiment_of(candidates: int, proposer: str, cohort: int, hurdle: str) -> Experiment:
+    """Return a search with enough points, by a sampler or a policy, under a hurdle at the shipped rungs."""
     shipped = load_experiment(EXPERIMENT, "smoke")
-    design = Search.model_validate(
-        {
-            "space": {"recipe.dropout": DROPOUTS, "recipe.weight_decay": DECAYS, "bottleneck_ratio": (1, 2, 4)},
-            "max_candidates": candidates,
-            "cohort": cohort,
-            "sampler": sampler,
-        }
+    space = {"recipe.dropout": DROPOUTS, "recipe.weight_decay": DECAYS, "bottleneck_ratio": (1, 2, 4)}
+    chosen: dict[str, object] = {"cohort": cohort, "sampler": proposer}
+    if proposer in get_args(PolicyName):
+        chosen = {"policy": proposer, "trainings": float(candidates), "tournament": EVOLUTION}
+        hurdle = "pause"
+    rungs = shipped.pretraining.rung_tokens
+    settings = shipped.pretraining.model_dump() | {"hurdle": {"kind": hurdle, "rungs": rungs}, "audit": None}
+    return shipped.with_parts(
+        design=(Search.model_validate({"space": space, "max_candidates": candidates} | chosen),),
+        pretraining=Pretraining.model_validate(settings),
     )
-    return shipped.with_parts(design=(design,))
 
 
 def searched(experiment: Experiment) -> Course:
@@ -97,18 +102,20 @@ def _kind(step: Step) -> str:
     return "stages that may run" if step.ready else "other rows"
 
 
-def memory_of(candidates: int, sampler: str, cohort: int) -> float:
+def memory_of(candidates: int, proposer: str, cohort: int, hurdle: str) -> float:
     """Return the bytes that the second half of a search's candidates adds to what the driver holds, by candidate."""
     tracemalloc.start()
-    half, whole = (searched(experiment_of(number, sampler, cohort)) for number in (candidates // 2, candidates))
+    half, whole = (
+        searched(experiment_of(number, proposer, cohort, hurdle)) for number in (candidates // 2, candidates)
+    )
     tracemalloc.stop()
     return (whole.memory - half.memory) / (whole.trials - half.trials)
 
 
-def main(candidates: int, sampler: str, cohort: int) -> None:
+def main(candidates: int, proposer: str, cohort: int, hurdle: str) -> None:
     """Measure and print one table."""
-    course = searched(experiment_of(candidates, sampler, cohort))
-    title = f"{course.trials} trials, sampler {sampler}, cohort {cohort}: CPU milliseconds of the driver"
+    course = searched(experiment_of(candidates, proposer, cohort, hurdle))
+    title = f"{course.trials} trials, {proposer} under {hurdle}, cohort {cohort}: CPU milliseconds of the driver"
     table = Table("step", "number", "mean", "99 of 100 within", "largest", title=title)
     for kind, seconds in {**course.seconds, "row applied": course.applied}.items():
         ordered = sorted(1000 * each for each in seconds)
@@ -119,7 +126,7 @@ def main(candidates: int, sampler: str, cohort: int) -> None:
     console.print(table)
     console.print(f"{1000 * course.total / course.trials:.2f} ms a trial, {share:.2%} of two seconds")
     traced = max(2 * cohort, candidates // 10)
-    console.print(f"{memory_of(traced, sampler, cohort) / 1000:.1f} kB a candidate, of {traced} candidates")
+    console.print(f"{memory_of(traced, proposer, cohort, hurdle) / 1000:.1f} kB a candidate, of {traced} candidates")
 
 
 if __name__ == "__main__":
@@ -128,4 +135,5 @@ if __name__ == "__main__":
         int(given[0]) if given else 10_000,
         given[1] if len(given) > 1 else "random",
         int(given[2]) if len(given) > 2 else 100,
+        given[3] if len(given) > 3 else "progressive_mean",
     )

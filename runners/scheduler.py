@@ -43,8 +43,6 @@ class ProposalRequest:
 
     cohort: int
     count: int
-    fallback: "Step"
-    """The step to take if the space is exhausted."""
 
 
 @dataclass(frozen=True)
@@ -140,31 +138,30 @@ def _next_cohort(state: RunState) -> Step:
         return DONE
     final = FinalPlan.of(state.rows.fact(FINALISTS))
     if state.rows.fact(AUDIT) is not None or (final is not None and final.declared):
-        return _after_last_cohort(state)
+        return after_last_cohort(state)
     if experiment.search is not None:
         return _next_search_step(state)
     if experiment.tune is not None:
         return _next_tuning_step(state)
-    return _after_last_cohort(state)
+    return after_last_cohort(state)
 
 
 def _next_search_step(state: RunState) -> Step:
     experiment, cohort = state.experiment, state.cohort + 1
     assert experiment.search is not None
-    fallback = _after_last_cohort(state)
     count = 0 if state.has_policy else count_of_proposals(experiment, cohort, state.rows)
     if not count:
         listed = listed_entries(experiment, state.rows) if cohort == 0 else ()
-        return entry_step(state, listed) or fallback
+        return entry_step(state, listed) or after_last_cohort(state)
     if experiment.search.warm_start and state.rows.fact(WARM_START) is None:
         return Step(requested_fact="warm_start")
-    return Step(requested_proposals=ProposalRequest(cohort, count, fallback))
+    return Step(requested_proposals=ProposalRequest(cohort, count))
 
 
 def proposed_step(state: RunState, request: ProposalRequest) -> Step:
     """Return the step of the requested proposals, or the one to take if the space is exhausted."""
     entries = proposed_entries(state.experiment, request.cohort, request.count, state.rows, state.known)
-    return entry_step(state, entries) or request.fallback
+    return entry_step(state, entries) or after_last_cohort(state)
 
 
 def _next_tuning_step(state: RunState) -> Step:
@@ -181,11 +178,11 @@ def _next_tuning_step(state: RunState) -> Step:
             return Step(facts={CHOICES: chosen})
         seeds = first_seeds(experiment.pretraining.seeds)
         own = tuple(ArmEntry(arm, seeds) for arm in own_arms(experiment, rows))
-        return entry_step(state, own) or _after_last_cohort(state)
-    return _after_last_cohort(state)
+        return entry_step(state, own) or after_last_cohort(state)
+    return after_last_cohort(state)
 
 
-def _after_last_cohort(state: RunState) -> Step:
+def after_last_cohort(state: RunState) -> Step:
     """Return the extra seeds of a sequential design, then the audit, then the final comparison of a search."""
     if state.failed or not state.trials:
         return DONE

@@ -24,7 +24,7 @@ KNOWN_IN_A_ROW = 1000
 """Children in a row that equal candidates of before, after which the space counts as exhausted."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Action:
     """Train a candidate up to a number of points; a paused candidate is resumed."""
 
@@ -32,7 +32,7 @@ class Action:
     points: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """What a hurdle decided on a candidate, for the ledger."""
 
@@ -53,7 +53,7 @@ class Breeder(Protocol):
         """Return a child that differs from its parent; None is the declared architecture. None if none was found."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Member:
     """One member of a population: a candidate, its loss where it stopped (infinite if it diverged), and its rung.
 

@@ -107,8 +107,9 @@ class RecordedSearch:
         while decisions := self._search.decisions():
             for name, decision in decisions.items():
                 waiting = self._trials[int(name)]
+                self._search.decided(waiting.cohort, waiting.level, decision)
                 state = State.MOVING if decision.cleared else State.DONE
-                self._show(int(name), replace(waiting, state=state, decisions=(*waiting.decisions, decision)))
+                self._show(int(name), replace(waiting, state=state, level=waiting.level + 1))
 
     def _enter(self) -> None:
         size = self._settings.hurdle.cohort_size(self._cohorts, self._settings.cohort)

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from runners.dag import SharedStages
 from runners.replay.curves.recorded import Numbers, RecordedCurves
-from runners.scheduler import ProposalRequest, Step, next_step, proposed_step
+from runners.scheduler import ProposalRequest, Step, after_last_cohort, next_step, proposed_step
 from runners.scheduling.rows import Fact, Row
 from runners.scheduling.state import RunState
 from runners.search.encoding import point_of
@@ -167,7 +167,7 @@ def settled(state: RunState, recorded: LedgerRows | None = None, entered: list[A
         if chosen and recorded is not None:
             step = _recorded_fact(chosen.pop(), recorded)
         if (request := step.requested_proposals) is not None:
-            step = proposed_step(state, request) if recorded is None else _recorded_step(request, recorded)
+            step = proposed_step(state, request) if recorded is None else _recorded_step(state, request, recorded)
         rows = [*_rows(step)]
         if not rows:
             return step
@@ -182,7 +182,7 @@ def _recorded_fact(name: str, recorded: LedgerRows) -> Step:
     return Step() if value is None else Step(facts={name: value})
 
 
-def _recorded_step(request: ProposalRequest, recorded: LedgerRows) -> Step:
+def _recorded_step(state: RunState, request: ProposalRequest, recorded: LedgerRows) -> Step:
     cohorts = {arm.name: arm.cohort for arm in recorded.arms() if arm.final_of is None}
     arms = tuple(arm for arm in recorded.arms() if cohorts.get(arm.name) == request.cohort)
     trials = tuple(
@@ -190,7 +190,7 @@ def _recorded_step(request: ProposalRequest, recorded: LedgerRows) -> Step:
         for trial in recorded.trials()
         if trial.arm in cohorts and (cohorts[trial.arm] if trial.cohort is None else trial.cohort) == request.cohort
     )
-    return Step(arms=arms, trials=trials) if trials else request.fallback
+    return Step(arms=arms, trials=trials) if trials else after_last_cohort(state)
 
 
 def simulated_trace(experiment: Experiment, table: Table) -> SearchTrace:

@@ -7,7 +7,7 @@
 import math
 from collections.abc import Iterable, Mapping
 
-from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, TrialView
+from steeplechase.configuration.hurdles.population import HurdleDecision, Population, Threshold, TrialView
 from steeplechase.configuration.hurdles.rungs import Hurdle
 
 
@@ -17,10 +17,7 @@ class CohortSearch:
     def __init__(self, hurdle: Hurdle, replicates: Iterable[int] = (0,)) -> None:
         self._hurdle = hurdle
         self._ceiling = math.inf
-        self._trials: dict[int, dict[str, TrialView]] = {replicate: {} for replicate in replicates}
-        """By replicate, in the order in which they were declared."""
-        self._waiting: dict[int, set[str]] = {replicate: set() for replicate in self._trials}
-        """The trials that wait for a decision, by replicate."""
+        self._populations = {replicate: Population() for replicate in replicates}
         self._cohorts: dict[str, int] = {}
         """Of the trials that have not ended."""
         self._decisions: dict[int, Mapping[str, HurdleDecision]] = {}
@@ -36,23 +33,23 @@ class CohortSearch:
 
     def observe(self, trial: TrialView, ended: bool, replicate: int = 0) -> None:
         """Add a trial, or its new values, decisions or end."""
-        self._trials[replicate][trial.name] = trial
+        self._populations[replicate].show(trial)
         self._decisions.pop(replicate, None)
-        if trial.state is State.WAITING:
-            self._waiting[replicate].add(trial.name)
-        else:
-            self._waiting[replicate].discard(trial.name)
         if ended:
             self._cohorts.pop(trial.name, None)
         else:
             self._cohorts[trial.name] = trial.cohort
 
+    def decided(self, cohort: int, level: int, decision: HurdleDecision, replicate: int = 0) -> None:
+        """Take note of a decision on a trial of a cohort: what fixes the threshold of those that arrive later."""
+        if self._hurdle.fixes_thresholds and decision.threshold is not None:
+            self._populations[replicate].fix(cohort, level, Threshold(decision.threshold, decision.reference_trials))
+
     def decisions(self) -> Mapping[str, HurdleDecision]:
         """Return the decisions that can be taken now, of the first replicate with any; those of a cohort together."""
-        for replicate, trials in self._trials.items():
+        for replicate, population in self._populations.items():
             if replicate not in self._decisions:
-                waiting = self._waiting[replicate]
-                found = self._hurdle.decide(Population(tuple(trials.values()))) if waiting else {}
+                found = self._hurdle.decide(population)
                 self._decisions[replicate] = {name: self._held(decision) for name, decision in found.items()}
             if self._decisions[replicate]:
                 return self._decisions[replicate]

@@ -14,9 +14,7 @@ AUDIT = "audit"
 def as_row(trial: Trial, decision: HurdleDecision, probed: bool) -> Decision:
     """Return a hurdle's decision on a trial as a row of the ledger, whose scores are larger for better trials."""
     value, threshold = _signed(decision.value, probed), _signed(decision.threshold, probed)
-    return Decision(
-        0, trial.name, len(trial.decisions), decision.cleared, value, threshold, decision.reference_trials
-    )
+    return Decision(0, trial.name, len(trial.cleared), decision.cleared, value, threshold, decision.reference_trials)
 
 
 def hurdle_decision_of(row: Decision, probed: bool) -> HurdleDecision:

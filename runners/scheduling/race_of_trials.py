@@ -98,8 +98,8 @@ class RaceOfTrials:
         self._race = Race(self._evolution, costs, design.trainings)
         self._at_once, self._population = design.at_once, design.tournament.population
         self._fitness = ScoreFitness(experiment, references) if design.objectives[0] == SCORE else None
-        self.started: list[Arm] = []
-        """The candidates with their names, in starting order."""
+        self._started: list[str] = []
+        """Names of the candidates, in starting order."""
         self._candidates: dict[str, int] = {}
         """Number in the pool by the name of an arm."""
         self._names: dict[int, str] = {}
@@ -108,7 +108,7 @@ class RaceOfTrials:
         self._entered, self._checked = 0, False
         """Number of rows of candidates that were compared with `started`, and whether all decisions were."""
         self._values: dict[str, list[float]] = {}
-        """Losses of each trial at the points that it has reached."""
+        """Losses of each trial at the points that it has reached since its candidate was observed last."""
         self.actions: list[Action] = []
         """Every action so far."""
         self._act()
@@ -143,21 +143,24 @@ class RaceOfTrials:
             return
         value = value_at_hurdle(record, probed=False)
         finite = record.status is Status.FINISHED and value is not None and np.isfinite(value)
-        self._values[record.trial].append(float(value) if finite and value is not None else np.inf)
+        self._values.setdefault(record.trial, []).append(float(value) if finite and value is not None else np.inf)
         self._arrive(candidate, arm)
 
     def _arrive(self, candidate: int, arm: str) -> None:
         """Pass the values of a candidate to the race if all of its trials have reached the target or diverged."""
         target, done = self._race.targets[candidate], self._race.reached.get(candidate, 0)
-        curves = [self._values[f"{arm}/{seed}"] for seed in self._seeds]
-        if all(len(curve) >= target or (curve and np.isinf(curve[-1])) for curve in curves):
-            values = _means(curves, done, target)
+        trials = [f"{arm}/{seed}" for seed in self._seeds]
+        curves = [self._values.get(trial, []) for trial in trials]
+        if all(len(curve) >= target - done or (curve and np.isinf(curve[-1])) for curve in curves):
+            values = _means(curves, target - done)
             if self._fitness is not None and np.isfinite(values[-1]):
                 at_end = target == len(self.labels)  # the budget's last training may end before, without a score
                 found = self._fitness.of(arm, self._seeds, values[-1]) if at_end else np.inf
                 if found is None:
                     return
                 values[-1] = found
+            for trial in trials:
+                self._values.pop(trial, None)
             self._race.observe(candidate, values)
             self._revalue()
             if (judged := self._evolution.judgements.get((candidate, target))) is not None and not judged.cleared:
@@ -177,12 +180,15 @@ class RaceOfTrials:
                 self._start(action.candidate)
 
     def _start(self, candidate: int) -> None:
-        drawn = self._bred.arms[candidate]
-        name = f"candidate-{len(self.started) + 1:03d}"
-        self.started.append(Arm(name, drawn.candidate, drawn.changes))
+        name = f"candidate-{len(self._started) + 1:03d}"
+        self._started.append(name)
         self._candidates[name] = candidate
         self._names[candidate] = name
-        self._values |= {f"{name}/{seed}": [] for seed in self._seeds}
+
+    @property
+    def started(self) -> tuple[Arm, ...]:
+        """The candidates with their names, in starting order; they are built when asked for."""
+        return tuple(self._bred.arm(self._candidates[name], name) for name in self._started)
 
     @property
     def parents(self) -> dict[str, str]:
@@ -198,13 +204,16 @@ class RaceOfTrials:
 
         Raises ConflictError if the rows are not the candidates that the policy starts after the recorded results.
         """
-        for row, arm in zip(rows[self._entered :], self.started[self._entered :], strict=False):
-            if (row.name, row.fingerprint) != (arm.name, arm.fingerprint):
+        for row, name in zip(rows[self._entered :], self._started[self._entered :], strict=False):
+            if (row.name, row.fingerprint) != (name, self._bred.fingerprint(self._candidates[name])):
                 raise _other_decisions(path, row.name)
             self._entered += 1
-        if len(rows) > len(self.started):
-            raise _other_decisions(path, rows[len(self.started)].name)
-        return self.started[len(rows)] if len(rows) < len(self.started) else None
+        if len(rows) > len(self._started):
+            raise _other_decisions(path, rows[len(self._started)].name)
+        if len(rows) == len(self._started):
+            return None
+        name = self._started[len(rows)]
+        return self._bred.arm(self._candidates[name], name)
 
     def decisions(self, trials: Mapping[str, Trial], path: Path) -> tuple[Decision, ...]:
         """Return the decisions that the actions imply: trials continue to their targets; at the end the others stop.
@@ -222,7 +231,7 @@ class RaceOfTrials:
 
     def _decisions(self, trials: Iterable[Trial], path: Path) -> Iterator[Decision]:
         for trial in trials:
-            level, target = len(trial.decisions), self.target(trial.plan.row.arm)
+            level, target = len(trial.cleared), self.target(trial.plan.row.arm)
             if level >= target and not trial.stopped:
                 raise _other_decisions(path, trial.name)
             candidate = self._candidates[trial.plan.row.arm]
@@ -239,10 +248,10 @@ class RaceOfTrials:
         return Decision(0, trial.name, level, cleared, trial.view.value, judged.threshold, references)
 
 
-def _means(curves: Sequence[Sequence[float]], done: int, target: int) -> list[float]:
-    """Return the mean over curves at each point from `done` to `target`, up to the first infinite one."""
+def _means(curves: Sequence[Sequence[float]], points: int) -> list[float]:
+    """Return the mean over curves at each of some points, up to the first infinite one."""
     means: list[float] = []
-    for point in range(done, target):
+    for point in range(points):
         values = [curve[point] if point < len(curve) else np.inf for curve in curves]
         means.append(fmean(values))
         if np.isinf(means[-1]):

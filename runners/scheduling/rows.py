@@ -1,6 +1,6 @@
 """The rows of a ledger in memory, for the scheduler and the samplers."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from runners.scheduling.decisions import AUDIT
@@ -28,7 +28,11 @@ Row = Fact | ArmRow | TrialRow | Record | Decision
 
 @dataclass
 class Rows:
-    """Rows by kind, in the order in which they were written, those of arms without candidates; a `KnownRows`."""
+    """Rows by kind, in the order in which they were written; a `KnownRows`.
+
+    Without what grows with the square of a search, or is far larger than the rest: the candidates of arms, and the
+    reference trials of decisions, which may be all trials so far.
+    """
 
     path: Path
     """Path of the ledger, for messages."""
@@ -50,7 +54,7 @@ class Rows:
             case Record():
                 self._records.append(row)
             case Decision():
-                self._decisions.append(row)
+                self._decisions.append(replace(row, cohort=()))
 
     def fact(self, name: str) -> JsonValue:
         """Return a fact, None if it was not written."""

@@ -118,8 +118,10 @@ class RunState:
             case Record():
                 self._add_record(row)
             case Decision():
-                decision = hurdle_decision_of(row, self._probed)
-                self._replace(self.trials[row.trial].with_decision(decision))
+                trial = self.trials[row.trial]
+                decision, replicate = hurdle_decision_of(row, self._probed), self._replicate_of(trial.plan)
+                self.search.decided(trial.plan.cohort, row.level, decision, replicate)
+                self._replace(trial.with_decision(row.cleared))
             case Fact(fact, value) if fact == AUDIT:
                 assert isinstance(value, list)
                 self._audited = tuple(map(str, value))
@@ -280,8 +282,8 @@ class RunState:
 
     def decidable(self) -> tuple[Decision, ...]:
         """Return the hurdle decisions that can be taken now, of the first replicate with any."""
-        assert self.search is not None
         found = self.search.decisions()
         if not found:
             return ()
-        return tuple(as_row(self.trials[name], found[name], self._probed) for name in self.trials if name in found)
+        declared = sorted(found, key=lambda name: self._places[name][2])
+        return tuple(as_row(self.trials[name], found[name], self._probed) for name in declared)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from steeplechase.configuration.hurdles.population import HurdleDecision, State, TrialView
+from steeplechase.configuration.hurdles.population import State, TrialView
 from steeplechase.ledger.records import Record, Status, TrialRow, TrialStatus, final_loss_of, primary_score
 from steeplechase.ledger.trial_history import trial_status
 
@@ -39,7 +39,8 @@ class Trial:
     plan: TrialPlan
     records: Mapping[str, Record] = field(default_factory=dict)
     """The latest record of each label, in the order of the first records."""
-    decisions: tuple[HurdleDecision, ...] = ()
+    cleared: tuple[bool, ...] = ()
+    """Of each hurdle that has decided on it, whether it cleared it."""
     audited: bool = False
     """Whether it was stopped and is trained to the end nevertheless, as a control sample."""
 
@@ -47,9 +48,9 @@ class Trial:
         """Return the trial with the record of a finished stage."""
         return replace(self, records={**self.records, record.label: record})
 
-    def with_decision(self, decision: HurdleDecision) -> "Trial":
+    def with_decision(self, cleared: bool) -> "Trial":
         """Return the trial with one more hurdle decision."""
-        return replace(self, decisions=(*self.decisions, decision))
+        return replace(self, cleared=(*self.cleared, cleared))
 
     def as_audited(self) -> "Trial":
         """Return the trial as part of the audit."""
@@ -68,7 +69,7 @@ class Trial:
     @property
     def stopped(self) -> bool:
         """Whether a hurdle has stopped it."""
-        return not all(decision.cleared for decision in self.decisions)
+        return not all(self.cleared)
 
     @property
     def terminated(self) -> bool:
@@ -135,7 +136,7 @@ class Trial:
     def _undecided(self, label: str) -> bool:
         if self.plan.exempt or self.audited or label not in self.plan.hurdle_labels:
             return False
-        return self.plan.hurdle_labels.index(label) >= len(self.decisions)
+        return self.plan.hurdle_labels.index(label) >= len(self.cleared)
 
     @property
     def waiting(self) -> bool:
@@ -146,13 +147,13 @@ class Trial:
     def view(self) -> TrialView:
         """The trial as hurdles see it: without results after a stop."""
         values = self._values
-        shown = len(self.decisions) if self.stopped else len(values)
+        shown = len(self.cleared) if self.stopped else len(values)
         return TrialView(
             name=self.name,
             cohort=self.plan.cohort,
             state=self._state,
             values=values[:shown],
-            decisions=self.decisions,
+            level=len(self.cleared),
             final=self._final,
             exempt=self.plan.exempt,
         )
@@ -161,9 +162,9 @@ class Trial:
     def _state(self) -> State:
         """Its state for hurdles: a failed trial is still MOVING, because the next run retries it."""
         diverged = any(self._status(label) is Status.DIVERGED for label in self.plan.pretrain_labels)
-        if self.plan.exempt or diverged or self.stopped or len(self.decisions) == len(self.plan.hurdle_labels):
+        if self.plan.exempt or diverged or self.stopped or len(self.cleared) == len(self.plan.hurdle_labels):
             return State.DONE
-        return State.WAITING if len(self._values) > len(self.decisions) else State.MOVING
+        return State.WAITING if len(self._values) > len(self.cleared) else State.MOVING
 
     @property
     def _final(self) -> float | None:

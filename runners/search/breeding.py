@@ -85,7 +85,7 @@ DRAWS = 1000
 
 
 class BreedingPool:
-    """Implements Breeder; the arms have no names, and the declared architecture is none of them.
+    """Implements Breeder; the declared architecture is none of the candidates.
 
     After `max_candidates` less the declared one there are no further candidates.
     """
@@ -101,7 +101,9 @@ class BreedingPool:
         self._known: dict[str, int | None] = {}
         """The numbers of points that were seen before, None of those without one."""
         self._genomes: dict[int | None, dict[str, str]] = {}
-        self.arms: list[Arm] = []
+        self._points: list[Mapping[str, Any]] = []
+        """By number; a candidate is ten times as large, and built when asked for."""
+        self._fingerprints: list[str] = []
         """By number."""
         self.parents: dict[int, int | None] = {}
         """By number, the first parent of each mutant; None is the declared architecture."""
@@ -109,7 +111,7 @@ class BreedingPool:
     def drawn(self, generator: Generator) -> int | None:
         """Return a uniformly drawn candidate."""
         choose = uniformly(generator)
-        for _ in range(DRAWS if len(self.arms) < self._capacity else 0):
+        for _ in range(DRAWS if len(self._points) < self._capacity else 0):
             point = draw(self._design, self._baseline, choose)
             number = None if point is None else self._number(point)
             if number is not None:
@@ -119,20 +121,28 @@ class BreedingPool:
     def mutant(self, parent: int | None, rate: float, generator: Generator) -> int | None:
         """Return a mutant that differs from its parent and from the declared architecture."""
         assert rate == self._design.tournament.mutation_rate
-        genome, before = self._genome(parent), len(self.arms)
+        genome, before = self._genome(parent), len(self._points)
         for _ in range(DRAWS if before < self._capacity else 0):
             point = mutant(self._design, self._baseline, genome, generator)
             number = self._number(point) if point else None
             if number is not None and number != parent:
-                if len(self.arms) > before:
+                if len(self._points) > before:
                     self.parents[number] = parent
                 return number
         return None
 
+    def arm(self, number: int, name: str = "") -> Arm:
+        """Return a candidate as an arm."""
+        return changed_arm(name, self._baseline, self._points[number])
+
+    def fingerprint(self, number: int) -> str:
+        """Return the hash of a candidate's identity."""
+        return self._fingerprints[number]
+
     def _genome(self, number: int | None) -> dict[str, str]:
         """Return the genome of a candidate, or of the declared architecture."""
         if number not in self._genomes:
-            candidate = self._baseline if number is None else self.arms[number].candidate
+            candidate = self._baseline if number is None else self.arm(number).candidate
             self._genomes[number] = point_of(self._design, candidate)
         return self._genomes[number]
 
@@ -148,6 +158,7 @@ class BreedingPool:
         if text is None or text == self._declared:
             return None
         if text not in self._numbers:
-            self._numbers[text] = len(self.arms)
-            self.arms.append(changed_arm("", self._baseline, point))
+            self._numbers[text] = len(self._points)
+            self._points.append(point)
+            self._fingerprints.append(text)
         return self._numbers[text]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from statistics import fmean
 
-from runners.search.observations import Observation, observation_of, shifted_by_baseline
+from runners.search.observations import Observation, Observer, shifted_by_baseline
 from runners.stage_labels import all_labels
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
@@ -52,6 +52,10 @@ class SearchHistory:
         """The objectives that are optimised now: a score of no task is none. Empty where nothing is left."""
         comparable = self._experiment.pretraining.losses_compare
         return objectives_in_effect(self._declared, self.scored_tasks, comparable)
+
+    @cached_property
+    def _observer(self) -> Observer:
+        return Observer(self._experiment, self.objectives, self.scored_tasks)
 
     @property
     def proposals(self) -> int:
@@ -107,8 +111,7 @@ class SearchHistory:
 
     def _observation(self, arm: KnownArm, trials: list[TrialRow]) -> Observation:
         histories = [self._histories[trial.name] for trial in trials]
-        proposed = arm.name != BASELINE
-        return observation_of(self._experiment, arm, histories, self.objectives, self.scored_tasks, proposed)
+        return self._observer.observation(arm, histories, proposed=arm.name != BASELINE)
 
 
 def scored_trials(

@@ -171,8 +171,9 @@ def finalists_fact(experiment: Experiment, rows: KnownRows) -> dict[str, JsonVal
     """Return the content of the fact FINALISTS; None if there is nothing to compare, or no objective to rank by."""
     assert experiment.search is not None
     history, declared = SearchHistory(experiment, rows), experiment.search.finalists
-    ranked = ranked_candidates(history.objectives, history.candidates) if history.objectives else []
-    if declared is None and any(history.candidates[name].complete for name in ranked):
+    candidates = history.candidates
+    ranked = ranked_candidates(history.objectives, candidates) if history.objectives else []
+    if declared is None and any(candidates[name].complete for name in ranked):
         return None
     chosen = ranked[: 1 if declared is None else declared.count]
     if not chosen:

@@ -40,36 +40,40 @@ class Observation:
         return tuple(value for value in self.objectives if value is not None) or self.losses[-1:]
 
 
-def observation_of(
-    experiment: Experiment,
-    arm: KnownArm,
-    histories: Sequence[TrialHistory],
-    objectives: Sequence[str],
-    scored_tasks: Sequence[str],
-    proposed: bool,
-) -> Observation:
-    """Return the observation of one arm: means over the seeds of its trials, up to the rung that all have reached.
+class Observer:
+    """Makes observations of the arms of a search by the objectives in effect.
 
     The score is the mean over `scored_tasks`; a probe of another task of the experiment speaks for no score.
     """
-    labels = tuple(each for each in fine_tune_labels(experiment) if StageLabel.parse(each).task in scored_tasks)
-    values = [_measured(labels, arm, history) for history in histories]
-    probe = experiment.pretraining.hurdle.rung_probe
-    probed = probe is not None and (probe.task in scored_tasks or probe.task not in experiment.fine_tuning.tasks)
-    last = pretrain_labels(experiment)[-1]
-    trained = all(any(record.label == last for record in history.finished(PRETRAIN)) for history in histories)
-    complete = trained and all(name in measured for measured in values for name in objectives)
-    known = complete or any(name not in MEASURED for name in objectives)
-    return Observation(
-        dict(arm.changes),
-        _means([_losses(history) for history in histories]),
-        complete,
-        tuple(_mean(name, values, complete) for name in objectives) if known else (),
-        proposed,
-        len(histories),
-        _means([_scores(history) for history in histories]) if probed else (),
-        any(history.status is TrialStatus.DIVERGED for history in histories),
-    )
+
+    def __init__(self, experiment: Experiment, objectives: Sequence[str], scored_tasks: Sequence[str]) -> None:
+        self._objectives = objectives
+        labels = fine_tune_labels(experiment)
+        self._labels = tuple(each for each in labels if StageLabel.parse(each).task in scored_tasks)
+        probe = experiment.pretraining.hurdle.rung_probe
+        tasks = experiment.fine_tuning.tasks
+        self._probed = probe is not None and (probe.task in scored_tasks or probe.task not in tasks)
+        self._last = pretrain_labels(experiment)[-1]
+
+    def observation(self, arm: KnownArm, histories: Sequence[TrialHistory], proposed: bool) -> Observation:
+        """Return the observation of one arm: means over the seeds of its trials, up to the rung all have reached."""
+        objectives = self._objectives
+        values = [_measured(self._labels, arm, history) for history in histories]
+        trained = all(
+            any(record.label == self._last for record in history.finished(PRETRAIN)) for history in histories
+        )
+        complete = trained and all(name in measured for measured in values for name in objectives)
+        known = complete or any(name not in MEASURED for name in objectives)
+        return Observation(
+            dict(arm.changes),
+            _means([_losses(history) for history in histories]),
+            complete,
+            tuple(_mean(name, values, complete) for name in objectives) if known else (),
+            proposed,
+            len(histories),
+            _means([_scores(history) for history in histories]) if self._probed else (),
+            any(history.status is TrialStatus.DIVERGED for history in histories),
+        )
 
 
 def _means(per_seed: Sequence[Sequence[float]]) -> tuple[float, ...]:

@@ -29,9 +29,8 @@ def curves(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert experiment.search is not None
     design = experiment.search.model_copy(update={"max_candidates": 999})
     pool, generator = BreedingPool(experiment.model_copy(update={"design": design})), np.random.default_rng(0)
-    for _ in range(4000):
-        pool.drawn(generator)
-    drawn = [experiment.baseline, *(arm.candidate for arm in pool.arms)]
+    numbers = {number for _ in range(4000) if (number := pool.drawn(generator)) is not None}
+    drawn = [experiment.baseline, *(pool.arm(number).candidate for number in sorted(numbers))]
     points = {json.dumps(point := {**point_of(experiment.search, each)}): point for each in drawn}
     steps = [1024 * number for number in range(1, 9)]
     rows = [[6.0 - 0.01 * row - 0.1 * column for column in range(8)] for row in range(len(points))]

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, TrialView
+from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, Threshold, TrialView
 from steeplechase.configuration.hurdles.rungs import Hurdle
 
 
@@ -27,7 +27,7 @@ class Runner:
             self.cohort,
             self.state(len(marks)),
             tuple(self.shown),
-            tuple(self.decisions),
+            len(self.decisions),
             final=self.values[-1] if [each.cleared for each in self.decisions] == [True] * len(marks) else None,
             exempt=self.exempt,
         )
@@ -43,6 +43,21 @@ class Runner:
         return len(self.shown) < len(self.values) and self.values[len(self.shown)] is None
 
 
+def population_of(rule: Hurdle, entered: Sequence[Runner], marks: Sequence[int]) -> Population:
+    """Return the population of runners after their decisions so far."""
+    population = Population(runner.view(marks) for runner in entered)
+    for runner in entered:
+        for level, decision in enumerate(runner.decisions):
+            fix(population, rule, runner, level, decision)
+    return population
+
+
+def fix(population: Population, rule: Hurdle, runner: Runner, level: int, decision: HurdleDecision) -> None:
+    """Keep the threshold of a decision if the rule compares later arrivals with it."""
+    if rule.fixes_thresholds and decision.threshold is not None:
+        population.fix(runner.cohort, level, Threshold(decision.threshold, decision.reference_trials))
+
+
 def race(rule: Hurdle, cohorts: Sequence[Sequence[Runner]], order: random.Random) -> dict[str, list[HurdleDecision]]:
     """Run cohort after cohort; whoever moves arrives in a random order. Fails where everybody waits for ever."""
     entered: list[Runner] = []
@@ -55,7 +70,7 @@ def race(rule: Hurdle, cohorts: Sequence[Sequence[Runner]], order: random.Random
                 runner = order.choice(moving)
                 runner.shown.append(runner.values[len(runner.shown)])
                 continue
-            decided = rule.decide(Population(tuple(runner.view(marks) for runner in entered)))
+            decided = rule.decide(population_of(rule, entered, marks))
             assert decided or moving, "everybody waits and nobody is judged"
             for runner in entered:
                 if runner.name in decided:

@@ -1,12 +1,12 @@
 """Successive halving: of a cohort, in brackets of cohorts, and without waiting for a cohort."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, TrialView
+from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, Threshold, TrialView
 from steeplechase.configuration.hurdles.rungs import Rungs
 from steeplechase.foundation.schema import JsonValue
 
@@ -22,14 +22,17 @@ def best_of_cohorts(population: Population, keep: float) -> dict[str, HurdleDeci
     for cohort, level in sorted({(trial.cohort, trial.level) for trial in population.waiting}):
         members = population.cohort(cohort)
         waiting = [trial for trial in members if trial.state is State.WAITING and trial.level == level]
-        recorded = _recorded_threshold(members, level)
-        if recorded is None and any(trial.may_still_reach(level) for trial in members):
+        threshold = population.fixed(cohort, level)
+        if threshold is None and any(trial.may_still_reach(level) for trial in members):
             continue
         if len(members) == 1:
             decisions |= {trial.name: HurdleDecision(trial.value is not None, trial.value, None) for trial in waiting}
             continue
-        threshold, reference_trials = recorded or threshold_of(waiting, level, keep)
-        decisions |= {trial.name: compared(trial, threshold, reference_trials) for trial in waiting}
+        if threshold is None:
+            threshold = threshold_of(
+                {trial.name: value for trial in waiting if (value := trial.value) is not None}, keep
+            )
+        decisions |= {trial.name: compared(trial, threshold) for trial in waiting}
     return decisions
 
 
@@ -44,25 +47,17 @@ def _kept(size: int, keep: float) -> int:
     return min(size, max(1, int(size * keep + 1e-9)))  # a third of three is one
 
 
-def threshold_of(members: Iterable[TrialView], level: int, keep: float) -> tuple[float | None, tuple[str, ...]]:
-    """Return the worst value that continues, None if no value is finite, and the trials with finite values."""
-    values = {trial.name: value for trial in members if (value := trial.value_at(level)) is not None}
+def threshold_of(values: Mapping[str, float], keep: float) -> Threshold:
+    """Return the worst value of a share `keep` of the trials, at least one, that continues; none without values."""
     if not values:
-        return None, ()
-    return sorted(values.values())[_kept(len(values), keep) - 1], tuple(sorted(values))
+        return Threshold(None, ())
+    return Threshold(sorted(values.values())[_kept(len(values), keep) - 1], tuple(sorted(values)))
 
 
-def compared(trial: TrialView, threshold: float | None, reference_trials: tuple[str, ...]) -> HurdleDecision:
+def compared(trial: TrialView, threshold: Threshold) -> HurdleDecision:
     """Return the decision on a waiting trial against a threshold."""
-    cleared = trial.value is not None and threshold is not None and trial.value <= threshold
-    return HurdleDecision(cleared, trial.value, threshold, reference_trials)
-
-
-def _recorded_threshold(members: Iterable[TrialView], level: int) -> tuple[float | None, tuple[str, ...]] | None:
-    for trial in members:
-        if trial.level > level and trial.decisions[level].threshold is not None:
-            return trial.decisions[level].threshold, trial.decisions[level].reference_trials
-    return None
+    cleared = trial.value is not None and threshold.value is not None and trial.value <= threshold.value
+    return HurdleDecision(cleared, trial.value, threshold.value, threshold.reference_trials)
 
 
 PartOfOne = Annotated[float, Field(gt=0, lt=1)]
@@ -79,6 +74,11 @@ class TopFraction(Rungs):
     """Chooses successive halving by cohort."""
     keep: PartOfOne = 0.5
     """Share of a cohort that continues at every rung; 0.5 halves it."""
+
+    @property
+    def fixes_thresholds(self) -> bool:
+        """Every trial of a cohort is compared with the same threshold."""
+        return True
 
     def most_finished(self, cohorts: Sequence[int]) -> tuple[int, ...]:
         """Return the largest number of trials of each cohort that can finish, without ties."""
@@ -116,6 +116,11 @@ class Hyperband(Rungs):
         share = rungs / (rungs - skipped) * self.reduction_factor**-skipped
         return max(1, math.ceil(declared_size * share - 1e-9))
 
+    @property
+    def fixes_thresholds(self) -> bool:
+        """Every trial of a bracket is compared with the same threshold."""
+        return True
+
     def most_finished(self, cohorts: Sequence[int]) -> tuple[int, ...]:
         """Return the largest number of trials of each bracket that can finish, without ties."""
         keep, rungs = 1 / self.reduction_factor, len(self.rungs)
@@ -145,7 +150,8 @@ class Asha(Rungs):
 
     def decide(self, population: Population) -> dict[str, HurdleDecision]:
         """Return a decision for every waiting trial whose predecessors have all reached the rung or ended."""
+        keep = 1 / self.reduction_factor
         return {
-            trial.name: compared(trial, *threshold_of(declared_so_far, trial.level, 1 / self.reduction_factor))
-            for trial, declared_so_far in population.decidable_in_order
+            trial.name: compared(trial, threshold_of(population.values_up_to(trial), keep))
+            for trial in population.decidable_in_order
         }

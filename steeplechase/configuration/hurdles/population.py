@@ -1,10 +1,17 @@
-"""The trials of one replicate of a search, with their values at the rungs so far: the input of a hurdle."""
+"""The trials of one replicate of a search, with their values at the rungs so far: the input of a hurdle.
+
+A search shows its trials one by one as they move. What every decision asks for is kept by rung, in columns by the
+place of a trial in the declared order, so that a decision among thousands of trials takes milliseconds, and that
+the memory of a search is linear in its trials.
+"""
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import zip_longest
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +22,13 @@ class HurdleDecision:
     value: float | None
     threshold: float | None
     reference_trials: tuple[str, ...] = ()
+
+
+class Threshold(NamedTuple):
+    """What values are compared with, None where no value is finite, and the trials that it is from."""
+
+    value: float | None
+    reference_trials: tuple[str, ...]
 
 
 class State(StrEnum):
@@ -37,17 +51,13 @@ class TrialView:
     state: State
     values: tuple[float | None, ...] = ()
     """At rungs 0, 1, … that it has reached; None if there is no number."""
-    decisions: tuple[HurdleDecision, ...] = ()
-    """At hurdles 0, 1, … that have decided on it."""
+    level: int = 0
+    """Number of hurdles that have decided on it, which is that of the hurdle at which it waits or to which it
+    trains, from 0."""
     final: float | None = None
     """The loss at the end of its training, None before and without a finite one."""
     exempt: bool = False
     """True for the baseline, which is never stopped, since every candidate is compared with it."""
-
-    @property
-    def level(self) -> int:
-        """Number of the hurdle at which it waits or to which it trains, from 0."""
-        return len(self.decisions)
 
     @property
     def value(self) -> float | None:
@@ -58,36 +68,109 @@ class TrialView:
         """Whether it may still get a value at a rung."""
         return self.state is not State.DONE and len(self.values) <= level
 
-    def value_at(self, level: int) -> float | None:
-        """Return its value at a rung, None if it has no finite one."""
-        return finite(self.values[level]) if len(self.values) > level else None
 
-
-@dataclass(frozen=True)
 class Population:
     """All trials, in the order in which they were declared, independent of the order of arrival."""
 
-    trials: tuple[TrialView, ...]
+    def __init__(self, trials: Iterable[TrialView] = ()) -> None:
+        self._trials: list[TrialView] = []
+        """In the order of their declaration."""
+        self._places: dict[str, int] = {}
+        self._cohorts: dict[int, list[int]] = {}
+        """Places by cohort."""
+        self._values: list[list[float | None]] = []
+        """By rung and place: finite values."""
+        self._finals: list[float | None] = []
+        """By place: finite losses at the end."""
+        self._open: set[int] = set()
+        """Places of the trials on which a hurdle may still decide."""
+        self._thresholds: dict[tuple[int, int], Threshold] = {}
+        """By cohort and rung."""
+        self._first_fixed: dict[int, int] = {}
+        """By rung: the earliest cohort with a threshold."""
+        for trial in trials:
+            self.show(trial)
+
+    def show(self, trial: TrialView) -> None:
+        """Add a trial after all others, or replace what is known of it."""
+        place = self._places.setdefault(trial.name, len(self._trials))
+        if place == len(self._trials):
+            self._trials.append(trial)
+            self._cohorts.setdefault(trial.cohort, []).append(place)
+            for column in (self._finals, *self._values):
+                column.append(None)
+        while len(self._values) < len(trial.values):
+            self._values.append([None] * len(self._trials))
+        self._trials[place], self._finals[place] = trial, finite(trial.final)
+        for column, value in zip_longest(self._values, trial.values):
+            column[place] = finite(value)
+        (self._open.discard if trial.state is State.DONE else self._open.add)(place)
+
+    def fix(self, cohort: int, level: int, threshold: Threshold) -> None:
+        """Keep the first threshold of a cohort at a rung, for its trials that arrive later."""
+        self._thresholds.setdefault((cohort, level), threshold)
+        self._first_fixed[level] = min(cohort, self._first_fixed.get(level, cohort))
+
+    def fixed(self, cohort: int, level: int) -> Threshold | None:
+        """Return the threshold that a cohort has been compared with at a rung, None if there was none."""
+        return self._thresholds.get((cohort, level))
+
+    def first_fixed(self, level: int) -> Threshold | None:
+        """Return the threshold that the earliest cohort with any has been compared with at a rung."""
+        first = self._first_fixed.get(level)
+        return None if first is None else self._thresholds[first, level]
 
     @property
     def waiting(self) -> Iterator[TrialView]:
         """The trials that wait for a decision."""
-        return (trial for trial in self.trials if trial.state is State.WAITING)
+        return (trial for trial in self._in_order(self._open) if trial.state is State.WAITING)
+
+    def _in_order(self, places: Iterable[int]) -> Iterator[TrialView]:
+        return (self._trials[place] for place in sorted(places))
 
     @property
-    def decidable_in_order(self) -> Iterator[tuple[TrialView, list[TrialView]]]:
-        """Each waiting trial, with those declared up to it, once all of them have reached its rung or ended."""
-        candidates = [trial for trial in self.trials if not trial.exempt]
+    def decidable_in_order(self) -> Iterator[TrialView]:
+        """The waiting trials of which all that were declared before have reached their rung or ended."""
         reached_by_all = sys.maxsize  # rungs of every trial so far that has not ended
-        for position, trial in enumerate(candidates):
-            if trial.state is not State.DONE:
+        for trial in self._in_order(self._open):
+            if not trial.exempt:
                 reached_by_all = min(reached_by_all, len(trial.values))
-            if trial.state is State.WAITING and trial.level < reached_by_all:
-                yield trial, candidates[: position + 1]
+                if trial.state is State.WAITING and trial.level < reached_by_all:
+                    yield trial
 
     def cohort(self, number: int) -> tuple[TrialView, ...]:
         """Return the trials of a cohort that are not exempt."""
-        return tuple(trial for trial in self.trials if trial.cohort == number and not trial.exempt)
+        return tuple(trial for trial in self._in_order(self._cohorts.get(number, ())) if not trial.exempt)
+
+    def values_up_to(self, trial: TrialView) -> dict[str, float]:
+        """Return the values at a trial's rung by name, of the trials declared up to it that are not exempt."""
+        declared = self._trials[: self._places[trial.name] + 1]
+        found = zip(self._column(trial.level), declared, strict=False)
+        return {each.name: value for value, each in found if value is not None and not each.exempt}
+
+    def values_before(self, trial: TrialView) -> dict[int, dict[str, float]]:
+        """Return the values at a trial's rung in earlier cohorts, by cohort and name.
+
+        Exempt trials count at the first rung only.
+        """
+        found = dict[int, dict[str, float]]()
+        for value, each in zip(self._column(trial.level), self._trials, strict=False):
+            if value is not None and each.cohort < trial.cohort and not (each.exempt and trial.level):
+                found.setdefault(each.cohort, {})[each.name] = value
+        return found
+
+    def pairs_before(self, trial: TrialView, first: int, second: int | None) -> list[tuple[float, float]]:
+        """Return the values at two rungs, or at one and the end, of trials of earlier cohorts that have both."""
+        declared, ends = self._trials[: self._places[trial.name]], self._finals
+        found = zip(self._column(first), ends if second is None else self._column(second), declared, strict=False)
+        return [
+            (x, y)
+            for x, y, each in found
+            if x is not None and y is not None and each.cohort < trial.cohort and not each.exempt
+        ]
+
+    def _column(self, level: int) -> list[float | None]:
+        return self._values[level] if level < len(self._values) else []
 
 
 def finite(value: float | None) -> float | None:

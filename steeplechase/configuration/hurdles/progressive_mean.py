@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import ClassVar, Literal
 
-from steeplechase.configuration.hurdles.population import HurdleDecision, Population, TrialView
+from steeplechase.configuration.hurdles.population import HurdleDecision, Population, Threshold, TrialView
 from steeplechase.configuration.hurdles.rungs import Rungs
 from steeplechase.foundation.schema import JsonValue
 
@@ -28,6 +28,11 @@ class ProgressiveMean(Rungs):
     `all_so_far`: all trials of earlier cohorts that did, a threshold that falls as the search improves. The paper
     says "the current population"."""
 
+    @property
+    def fixes_thresholds(self) -> bool:
+        """Whether the threshold is that of the first cohort."""
+        return self.population == "first_cohort"
+
     def most_finished(self, cohorts: Sequence[int]) -> tuple[int, ...]:
         """Return the largest number of trials of each cohort that can finish: none of those that set the hurdles."""
         return tuple(0 if number < len(self.rungs) else size for number, size in enumerate(cohorts))
@@ -41,37 +46,23 @@ class ProgressiveMean(Rungs):
         return {trial.name: self._decision(trial, population) for trial in population.waiting}
 
     def _decision(self, trial: TrialView, population: Population) -> HurdleDecision:
-        threshold, reference_trials = self._recorded_threshold(trial, population) or self._mean_at(trial, population)
+        fixed = population.first_fixed(trial.level) if self.fixes_thresholds else None
+        threshold, reference_trials = fixed or self._mean_at(trial, population)
         if threshold is None:
             return HurdleDecision(False, trial.value, None)
         return HurdleDecision(
             trial.value is not None and trial.value < threshold, trial.value, threshold, reference_trials
         )
 
-    def _recorded_threshold(
-        self, trial: TrialView, population: Population
-    ) -> tuple[float | None, tuple[str, ...]] | None:
-        """Return the recorded threshold and its trials, None if there is none or the threshold moves."""
-        if self.population == "all_so_far":
-            return None
-        for other in population.trials:
-            if other.level > trial.level and other.decisions[trial.level].threshold is not None:
-                return other.decisions[trial.level].threshold, other.decisions[trial.level].reference_trials
-        return None
-
-    def _mean_at(self, trial: TrialView, population: Population) -> tuple[float | None, tuple[str, ...]]:
+    def _mean_at(self, trial: TrialView, population: Population) -> Threshold:
         """Return the mean over the trials that have reached the rung; the baseline counts at the first rung only."""
-        reached: dict[int, dict[str, float]] = {}
-        for other in population.trials:
-            value = other.value_at(trial.level)
-            if other.cohort < trial.cohort and value is not None and not (other.exempt and trial.level):
-                reached.setdefault(other.cohort, {})[other.name] = value
+        reached = population.values_before(trial)
         if not reached:
-            return None, ()
+            return Threshold(None, ())
         first = reached[min(reached)]
         values = (
             first
             if self.population == "first_cohort"
             else {name: value for values in reached.values() for name, value in values.items()}
         )
-        return fmean(values[name] for name in sorted(values)), tuple(sorted(values))
+        return Threshold(fmean(values.values()), tuple(sorted(values)))

@@ -8,10 +8,12 @@ goes out of use again. Earlier cohorts have ended, so that decisions do not depe
 of a probe are compared like losses; those at the last rung are checked against the final held-out losses.
 """
 
-from collections.abc import Callable, Sequence
-from statistics import StatisticsError, correlation
+from collections.abc import Sequence
+from math import sqrt
 from typing import Annotated, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from steeplechase.configuration.hurdles.cohorts import ReductionFactor, compared, threshold_of
@@ -25,7 +27,6 @@ FEWEST_COMPARED = 4
 """Candidates whose ranks are compared, at least; measured in docs/replay.md."""
 
 Correlation = Annotated[float, Field(gt=0, le=1)]
-Value = Callable[[TrialView], float | None]
 
 
 class RankChecked(Rungs):
@@ -48,40 +49,36 @@ class RankChecked(Rungs):
 
     def decide(self, population: Population) -> dict[str, HurdleDecision]:
         """Return a decision for every waiting trial whose predecessors have all reached the rung or ended."""
-        return {
-            trial.name: self._decision(trial, declared_so_far)
-            for trial, declared_so_far in population.decidable_in_order
-        }
+        return {trial.name: self._decision(trial, population) for trial in population.decidable_in_order}
 
-    def _decision(self, trial: TrialView, declared_so_far: Sequence[TrialView]) -> HurdleDecision:
+    def _decision(self, trial: TrialView, population: Population) -> HurdleDecision:
         """Return the decision of `asha` at a rung in use; a trial with a finite value clears any other rung."""
-        earlier = [other for other in declared_so_far if other.cohort < trial.cohort]
-        if self._in_use(trial.level, earlier):
-            return compared(trial, *threshold_of(declared_so_far, trial.level, 1 / self.reduction_factor))
+        if self._in_use(trial, population):
+            return compared(trial, threshold_of(population.values_up_to(trial), 1 / self.reduction_factor))
         return HurdleDecision(trial.value is not None, trial.value, None)
 
-    def _in_use(self, level: int, earlier: Sequence[TrialView]) -> bool:
+    def _in_use(self, trial: TrialView, population: Population) -> bool:
         last = len(self.rungs or SHARES) - 1
-        of_last = _ranks_agree(earlier, lambda trial: trial.value_at(last), lambda trial: trial.final)
+        of_last = rank_correlation(population.pairs_before(trial, last, None))
         if of_last is not None and of_last < self.correlation:
             return False
-        if level == last:
+        if trial.level == last:
             return True
-        found = _ranks_agree(earlier, lambda trial: trial.value_at(level), lambda trial: trial.value_at(last))
+        found = rank_correlation(population.pairs_before(trial, trial.level, last))
         return found is not None and found >= self.correlation
 
 
-def _ranks_agree(trials: Sequence[TrialView], first: Value, second: Value) -> float | None:
-    """Return Spearman's rank correlation over the trials with both values, None of fewer than FEWEST_COMPARED."""
-    pairs = [(x, y) for trial in trials if (x := first(trial)) is not None and (y := second(trial)) is not None]
+def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Return Spearman's rank correlation, None of fewer pairs than FEWEST_COMPARED; 0 where all values are equal."""
     if len(pairs) < FEWEST_COMPARED:
         return None
-    try:
-        return correlation(*(_ranks(values) for values in zip(*pairs, strict=True)))
-    except StatisticsError:  # all values are equal
-        return 0.0
+    first, second = (_centred_ranks(values) for values in np.array(pairs).T)
+    spread = float(first @ first) * float(second @ second)
+    return float(first @ second) / sqrt(spread) if spread else 0.0
 
 
-def _ranks(values: Sequence[float]) -> list[float]:
-    """Return twice the ranks; equal values share the mean of theirs."""
-    return [sum(other < value for other in values) + sum(other <= value for other in values) for value in values]
+def _centred_ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return twice the ranks, less their mean; equal values share the mean of theirs."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    at_most = np.cumsum(counts)
+    return (2 * at_most - counts - len(values))[places]

@@ -39,6 +39,11 @@ class Hurdle(OpenOption):
         """What is compared, for reports: the score of a probe, or the held-out loss."""
         return "score" if self.larger_is_better else "loss"
 
+    @property
+    def fixes_thresholds(self) -> bool:
+        """Whether trials that arrive later are compared with the threshold that was set, and not with a new one."""
+        return False
+
     def rungs_of(self, tokens: int) -> tuple[int, ...]:
         """Return the token counts of the rungs of a training of so many tokens."""
         return ()

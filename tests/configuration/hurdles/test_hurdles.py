@@ -3,17 +3,18 @@
 import json
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from statistics import correlation
 
 import pytest
 
 from steeplechase.configuration.hurdles.cohorts import Asha, Hyperband, TopFraction
-from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, TrialView
+from steeplechase.configuration.hurdles.population import HurdleDecision, Population, State, Threshold, TrialView
 from steeplechase.configuration.hurdles.progressive_mean import ProgressiveMean
-from steeplechase.configuration.hurdles.rank_checked import RankChecked
+from steeplechase.configuration.hurdles.rank_checked import FEWEST_COMPARED, RankChecked, rank_correlation
 from steeplechase.configuration.hurdles.rungs import Finite, Hurdle, Rungs
 from steeplechase.foundation.schema import options_of
-from tests.factories.populations import Runner, race, random_table, runners
+from tests.factories.populations import Runner, fix, population_of, race, random_table, runners
 
 NOT_NUMBERS = (None, math.nan, math.inf, -math.inf)
 RULES: tuple[Hurdle, ...] = tuple(
@@ -36,15 +37,13 @@ def named(rule: Hurdle) -> str:
 @pytest.mark.parametrize("level", [0, 1])
 @pytest.mark.parametrize("value", NOT_NUMBERS)
 def test_a_value_that_is_not_finite_never_clears_a_hurdle(rule: Hurdle, level: int, value: float | None) -> None:
-    past = (HurdleDecision(True, 4.0, 4.5),) * level
     for cohort in range(3):  # Hyperband lets later brackets past a hurdle
-        others = (
-            TrialView(
-                "a", 0, State.DONE, (5.0, 4.0), (HurdleDecision(True, 5.0, 5.0), HurdleDecision(False, 4.0, 3.0))
-            ),
-        )
-        trial = TrialView("b", cohort, State.WAITING, (*(4.0,) * level, value), past)
-        for field in (Population((*others, trial)), Population((trial,))):
+        other = TrialView("a", 0, State.DONE, (5.0, 4.0), 2)
+        trial = TrialView("b", cohort, State.WAITING, (*(4.0,) * level, value), level)
+        fixed, alone = Population((other, trial)), Population((trial,))
+        for reached, threshold in enumerate((5.0, 3.0)):
+            fixed.fix(0, reached, Threshold(threshold, ("a",)))
+        for field in (fixed, alone):
             assert not rule.decide(field)["b"].cleared
 
 
@@ -60,8 +59,7 @@ def decision_on(
 ) -> HurdleDecision:
     """Return the verdict on a member of the second cohort, the population being the first."""
     first = [TrialView(name, 0, State.DONE, values) for name, values in population.items()]
-    past = (HurdleDecision(True, 1.0, None),) * level
-    trial = TrialView("one", 1, State.WAITING, (*(1.0,) * level, value), past)
+    trial = TrialView("one", 1, State.WAITING, (*(1.0,) * level, value), level)
     return rule.decide(Population((*first, trial)))["one"]
 
 
@@ -214,15 +212,13 @@ REVERSED = [(4.0, 1.0), (3.0, 2.0), (2.0, 3.0), (1.0, 4.0)]
 
 def decided(earlier: list[TrialView], level: int, value: float) -> HurdleDecision:
     """Return the decision on a trial of the second cohort."""
-    past = (HurdleDecision(True, 9.0, None),) * level
-    trial = TrialView("new", 1, State.WAITING, (9.0,) * level + (value,), past)
+    trial = TrialView("new", 1, State.WAITING, (9.0,) * level + (value,), level)
     return RULE.decide(Population((*earlier, trial)))["new"]
 
 
 def ended(values: list[tuple[float, float]], finals: list[float | None]) -> list[TrialView]:
-    past = (HurdleDecision(True, 1.0, None), HurdleDecision(True, 1.0, 1.0))
     return [
-        TrialView(f"{place}", 0, State.DONE, each, past, final)
+        TrialView(f"{place}", 0, State.DONE, each, 2, final)
         for place, (each, final) in enumerate(zip(values, finals, strict=True))
     ]
 
@@ -259,3 +255,40 @@ def test_with_ranks_that_never_change_the_first_rung_is_that_of_asha_after_the_f
 def test_the_default_rungs_are_shares_of_the_budget() -> None:
     assert RankChecked().rungs_of(1_000_000) == (62500, 125000, 250000, 500000)
     assert RULE.rungs_of(1_000_000) == (1, 2)
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    return [sum(other < value for other in values) + sum(other <= value for other in values) for value in values]
+
+
+def test_the_rank_correlation_is_that_of_pearson_over_ranks_to_the_last_digit() -> None:
+    chance = random.Random(20261129)
+    for _ in range(200):
+        size, digits = chance.randint(FEWEST_COMPARED, 30), chance.choice((0, 1, 15))  # few digits: many ties
+        pairs = [(round(chance.uniform(3, 6), digits), round(chance.uniform(3, 6), digits)) for _ in range(size)]
+        first, second = (ranks(values) for values in zip(*pairs, strict=True))
+        constant = len({*first}) == 1 or len({*second}) == 1
+        assert rank_correlation(pairs) == (0.0 if constant else correlation(first, second))
+        assert rank_correlation(pairs[: FEWEST_COMPARED - 1]) is None
+
+
+@pytest.mark.parametrize("rule", MARKED, ids=named)
+def test_a_population_that_is_shown_its_trials_step_by_step_decides_as_a_new_one(rule: Hurdle) -> None:
+    chance = random.Random(20261130)
+    for _ in range(40):
+        field, kept = runners(random_table(chance)), Population()
+        entered: list[Runner] = []
+        for cohort in field:
+            entered += cohort
+            for _ in range(3):
+                for runner in chance.sample(entered, len(entered)):
+                    if runner.state(2) is State.MOVING:
+                        runner.shown.append(runner.values[len(runner.shown)])
+                for runner in entered:
+                    kept.show(runner.view((1, 2)))
+                decided = rule.decide(kept)
+                assert decided == rule.decide(population_of(rule, entered, (1, 2)))
+                for runner in entered:
+                    if (decision := decided.get(runner.name)) is not None:
+                        fix(kept, rule, runner, len(runner.decisions), decision)
+                        runner.decisions.append(decision)

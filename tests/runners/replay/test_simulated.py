@@ -119,7 +119,7 @@ def test_a_simulated_search_by_cohorts_has_the_candidates_and_decisions_of_the_r
 
 
 def _decided(history: TrialHistory) -> list[tuple[object, ...]]:
-    return [(one.trial, one.level, one.cleared, one.value, one.threshold, one.cohort) for one in history.decisions]
+    return [(one.trial, one.level, one.cleared, one.value, one.threshold) for one in history.decisions]
 
 
 def _taught(experiment: Experiment) -> Table:

@@ -61,6 +61,17 @@ def test_a_dead_link_or_anchor_is_found(tmp_path: Path) -> None:
     assert dead_links(page) == ["#a-c", "no.md"]
 
 
+FOLDERS_OF_CODE = "benchmarks|curves|docs|examples|experiments|reports|runners|search_space|steeplechase|tests|tools"
+FILE = re.compile(rf"`((?:{FOLDERS_OF_CODE})/[a-z0-9_/]+\.[a-z]+)")
+
+
+def test_every_file_of_the_repository_that_a_page_names_exists() -> None:
+    pages = [page for page in PAGES if page.name != "CHANGELOG.md"]  # which names what was removed
+    named = {(page.relative_to(ROOT).as_posix(), file) for page in pages for file in FILE.findall(text_of(page))}
+    assert len(named) > 100
+    assert [(page, file) for page, file in sorted(named) if not (ROOT / file).exists()] == []
+
+
 REFERENCE = ROOT / "docs" / "reference.md"  # its examples have a test of their own
 EXPERIMENT = re.compile(r"^experiment:", re.MULTILINE)
 COMMAND = re.compile(r"^ *steeplechase ([a-z][^#\n]*)|`steeplechase ([a-z][^`\n]*)`", re.MULTILINE)

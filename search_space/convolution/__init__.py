@@ -113,7 +113,7 @@ class Dynamic(KernelFromValue):
     Wu et al. 2019, arXiv 1901.10430, section 3.2. The gated linear unit (GLU) that Wu et al. and ConvBERT's text
     put before the kernel is left out, so that this option and the span-based one differ in the source of the kernel
     alone; `gated_dynamic` has it. This option therefore differs from the option in ConvBERT's Table 2:
-    `systems/convbert.toml` states the departure, and so does every report with such an arm.
+    `search_space/released/systems/convbert.toml` states the departure, and so does every report with such an arm.
     """
 
     kind: Literal["dynamic"] = "dynamic"

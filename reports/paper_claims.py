@@ -24,6 +24,7 @@ from reports.paper_claims_file import DeclaredTest, read_paper_claims
 from reports.searched_claims import searched_claims
 from reports.section import difference_in
 from reports.sections.claims import claims_table
+from reports.sections.latency import measured_on
 from reports.statistics.claims import ClaimOutcome, TestedClaim, on_the_single_task, tested_claims
 from reports.statistics.latency import OPERATIONS, StatementVerdict, latencies_of, statement_verdicts
 from reports.statistics.metrics import Metric
@@ -191,7 +192,7 @@ def _of_speed(results: Results, texts: Iterable[str]) -> Iterator[ClaimRow]:
     evidence = results.once(latencies_of)
     assert evidence is not None
     width = evidence.architectures[evidence.timing.baseline].width
-    scope = f"{evidence.timing.part} alone, width {width}, on {evidence.timing.device}"
+    scope = f"{measured_on(evidence)}, width {width}"
     found = list(statement_verdicts(evidence))
     for text in texts:
         for measure in dict.fromkeys(each.measure for each in found):
@@ -220,6 +221,10 @@ def _claim_row(text: str, measure: str, tested: list[StatementVerdict], scope: s
 
 HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectable", "verdict")
 ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
+HEAD = (
+    "# The papers' claims\n\nWhat papers state of larger models, and what the published reports say of it at their "
+    "size. Below the table stands what its verdicts and columns mean."
+)
 NOTE = (
     "A verdict is about models of the size, the training and the text beside it, and says nothing of others. It is "
     "that of the report: as stated here if a difference outside the claimed range, first minus second, is rejected "
@@ -243,7 +248,7 @@ def markdown(published: Path, tests: Iterable[ClaimRow]) -> str:
     claims = read_paper_claims(published)
     listed = [f"- **{claim.id}** {escape(claim.statement)} ({escape(claim.source)})" for claim in claims]
     rows = [HEADINGS, ALIGNMENTS, *map(_cells, tests)]
-    return "\n\n".join(("\n".join(listed), "\n".join(table_lines(rows)), NOTE)) + "\n"
+    return "\n\n".join((HEAD, "\n".join(listed), "\n".join(table_lines(rows)), NOTE)) + "\n"
 
 
 def _cells(test: ClaimRow) -> tuple[str, ...]:

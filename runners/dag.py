@@ -17,13 +17,13 @@ from runners.stages.tokens import TokensStage
 from runners.stages.untrained import UntrainedStage
 from runners.stages.word_embeddings import WordEmbeddingsStage
 from search_space.candidate import Candidate
-from steeplechase.configuration.experiment import Data, Experiment, objectives_of
+from steeplechase.configuration.experiment import Experiment, objectives_of
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from steeplechase.configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
-from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, UNPRUNED, UNTRAINED, StageLabel
+from steeplechase.configuration.stage_label import CORPUS, LONG_SEQUENCE_PHASE, PROBE, UNPRUNED, UNTRAINED, StageLabel
 from steeplechase.tasks.data_folder import resolved
 
-CORPUS, TOKENS, EXAMPLES, EVALUATION_SET = "corpus", "tokens", "examples", "evaluation_set"
+TOKENS, EXAMPLES, EVALUATION_SET = "tokens", "examples", "evaluation_set"
 SEED_OF_HEADS = 0
 """Of the heads of an encoder that is not pretrained: no fine-tuning reads them, so that all seeds share one stage."""
 
@@ -101,9 +101,8 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     refuse_other_lexicon(experiment)
     corpus = at_setting("corpus", partial(CorpusStage.of, experiment.corpus))
     tokens = TokensStage.of(experiment, corpus)
-    text, tasks = experiment.fine_tuning.corpus or experiment.corpus, tasks_of(experiment)
-    is_own = text != experiment.corpus
-    documents = at_setting("fine_tuning.corpus", partial(CorpusStage.of, text)) if is_own else corpus
+    own, tasks = experiment.fine_tuning.corpus or experiment.corpus, tasks_of(experiment)
+    documents = at_setting("fine_tuning.corpus", partial(CorpusStage.of, own)) if own != experiment.corpus else corpus
     found = collected(partial(ExamplesStage.of, experiment, task, documents, tokens) for task in tasks)
     refuse_failing_metrics(experiment.fine_tuning)
     examples = dict(zip(tasks, found, strict=True))
@@ -115,9 +114,9 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     if experiment.pretrains:
         stages |= _contaminations(examples, corpus)
         stages |= _evaluation_sets(experiment, tokens)
-        for name, data in experiment.data.items():
-            found_here = _stages_of_data(experiment, data, SharedStages(stages), documents)
-            stages |= {str(replace(StageLabel.parse(label), data=name)): stage for label, stage in found_here.items()}
+        for name in experiment.data:
+            for label, stage in _stages_of_data(experiment, name, SharedStages(stages), documents).items():
+                stages[str(replace(StageLabel.parse(label), data=name))] = stage
     shared = SharedStages(stages, initial_checkpoints(experiment))
     return SharedStages({**stages, **_untrained(experiment, shared)}, shared.initial_checkpoints)
 
@@ -132,9 +131,10 @@ def with_measurements_of_arms(experiment: Experiment, shared: SharedStages) -> S
     return replace(shared, by_label=stages)
 
 
-def _stages_of_data(experiment: Experiment, data: Data, shared: SharedStages, documents: Stage) -> dict[str, Stage]:
+def _stages_of_data(experiment: Experiment, name: str, shared: SharedStages, documents: Stage) -> dict[str, Stage]:
     """Return the stages of a text and vocabulary of some arms; of tasks only what differs from the experiment's."""
-    corpus = shared.corpus if data.corpus is None else CorpusStage.of(data.corpus)
+    data, at = experiment.data[name], partial(at_setting, f"data.{name}.corpus")
+    corpus = shared.corpus if data.corpus is None else at(partial(CorpusStage.of, data.corpus))
     tokens = TokensStage.of_data(experiment, data, corpus, {"held_out": shared.corpus, "vocabulary": shared.tokens})
     stages = {TOKENS: tokens} if data.corpus is None else {CORPUS: corpus, TOKENS: tokens}
     if data.corpus is not None:

@@ -20,7 +20,8 @@ from runners.stages.stage import Stage
 from runners.work_queue import Failure, StageTask, TaskId
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs
-from steeplechase.foundation.errors import MachineError, UserError
+from steeplechase.configuration.stage_label import StageLabel
+from steeplechase.foundation.errors import DataError, MachineError, UserError
 from steeplechase.ledger.amendments import declared_rows
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.database import Ledger
@@ -258,7 +259,7 @@ class Journal:
         return isinstance(record.result, FineTuneResult) and not has_metrics(record.result, self._own_metrics)
 
     def _fail(self, task: StageTask, failure: Failure) -> None:
-        error = user_error_of(failure)
+        error = user_error_of(failure, task.label)
         if error is not None:
             raise error
         self._attempts[task.task_id] += 1
@@ -289,6 +290,9 @@ def _without_predictions(ledger: Ledger, records: Sequence[Record], outcomes: Se
     ]
 
 
-def user_error_of(failure: Failure) -> UserError | None:
-    """Return the UserError that a stage raised in its worker, None if it raised another exception."""
-    return UserError.of_exit_code(failure.exit_code, failure.error.partition(": ")[2].split("\n"))
+def user_error_of(failure: Failure, label: str) -> UserError | None:
+    """Return the UserError of a stage, that of a corpus with its setting; None for another exception."""
+    lines, setting = failure.error.partition(": ")[2].split("\n"), StageLabel.parse(label).corpus_setting
+    if setting is not None and failure.exit_code == DataError.exit_code:
+        lines[0] = f"{setting}: {lines[0]}"
+    return UserError.of_exit_code(failure.exit_code, lines)

@@ -1,4 +1,8 @@
-"""Arms that equal the baseline in every value at every seed: what differs between them reaches nothing."""
+"""Arms that equal the baseline in every value at every seed.
+
+Where a loss is among the values, what differs between the arms reaches nothing. Scores alone count examples: two
+models that predict one class for all have equal ones.
+"""
 
 from reports.section import Section
 from reports.statistics.results import Results
@@ -18,7 +22,12 @@ def _equal_arms(results: Results) -> str:
     for paths, arms in by_paths.items():
         changed, reaches = ", ".join(paths) or "what differs between them", "reach" if len(paths) > 1 else "reaches"
         named = f"arm{'' if len(arms) == 1 else 's'} {', '.join(arms)}"
-        said.append(f"{named} and the baseline have equal values in every seed: {changed} {reaches} nothing")
+        meaning = (
+            f"{changed} {reaches} nothing"
+            if any(metric.endswith("loss") for metric in baseline)
+            else f"scores count examples, so that this is no proof that {changed} {reaches} nothing"
+        )
+        said.append(f"{named} and the baseline have equal values in every seed: {meaning}")
     return "; ".join(said)
 
 

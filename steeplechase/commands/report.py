@@ -106,7 +106,9 @@ def pilot(folder: ResultsFolder) -> None:
     results = results_of(found)
     piloted = pilot_of(results)
     if not piloted:
-        raise DataError(f"{folder}: no task has a score yet")
+        declared = results.experiment.fine_tuning.tasks
+        reason = "no task has a score yet" if declared else "its experiment declares no task; see fine_tuning.tasks"
+        raise DataError(f"{folder}: {reason}")
     finding = f"qualifying tasks: {', '.join(qualifying_tasks(piloted)) or 'none'}"
     shown = replace(build(found), statements=(finding,), paper="", grids=tuple(pilot_grid(results)), footer=())
     print_report(shown)

@@ -153,7 +153,10 @@ def run_experiment(file: Path, settings: RunSettings, on_report: OnReport) -> tu
         if address != settings.address:
             _say(console, f"Ray: the cluster at {address}, from {RAY_ADDRESS}; unset it to run on this machine")
             refuse_silent_cluster(str(address))
-        return request, _drive(request, console, stop, on_report, opening)
+        try:
+            return request, _drive(request, console, stop, on_report, opening)
+        except DataError as error:  # of a corpus that a stage could not read
+            raise with_places(error, file, settings.scale, settings.overrides) from error
 
 
 def _stages(experiment: Experiment, file: Path, settings: RunSettings) -> SharedStages:

@@ -30,6 +30,7 @@ def next_seeds(
     """Return the seeds to add by arm, in the arms' order; empty if every arm is decided or has its maximum.
 
     Empty too where the baseline diverged in every seed: nothing is compared with it, so that no arm is ever decided.
+    An arm that diverged in every seed gets none either: the report says so, and stable seeds would be a selection.
 
     `run` holds the seeds on which each arm has finished or diverged. Call it when no trial is running: the result
     depends on the values only, not on the time.
@@ -74,7 +75,8 @@ def _undecided(
     open_cells = {
         cell[0] for cell in different if not (_significant(adjusted[cell]) or _significant(equivalent[cell]))
     }
-    return open_cells | {arm for arm in arms if unseen_at_most(counts[arm]) > rule.unseen_mode}
+    diverged = {arm for arm in arms if not any(values.get(arm, {}).values())}  # in every seed
+    return (open_cells | {arm for arm in arms if unseen_at_most(counts[arm]) > rule.unseen_mode}) - diverged
 
 
 def _at_look(p: float, share: float) -> float | None:

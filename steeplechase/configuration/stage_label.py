@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-PRETRAIN, PROBE, FINE_TUNE = "pretrain", "probe", "fine_tune"
+CORPUS, PRETRAIN, PROBE, FINE_TUNE = "corpus", "pretrain", "probe", "fine_tune"
 LONG_SEQUENCE_PHASE = "long_sequence_phase"
 """The stage that continues pretraining with longer sequences, for tasks with long texts."""
 UNPRUNED = "unpruned"
@@ -72,6 +72,13 @@ class StageLabel:
             return replace(cls.parse(match["label"]), data=match["data"])
         match = _OF_TASK.fullmatch(label)
         return cls(match["kind"], task=match["task"]) if match else cls(label)
+
+    @property
+    def corpus_setting(self) -> str | None:
+        """The setting of an experiment that names the corpus; None of a stage of another kind."""
+        if self.kind != CORPUS:
+            return None
+        return f"data.{self.data}.corpus" if self.data else "corpus" if self.number is None else "fine_tuning.corpus"
 
     def __str__(self) -> str:
         """Return the label as stored in the ledger."""

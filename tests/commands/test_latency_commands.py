@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from runners.opening import RunRequest, open_ledger
+from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.metrics import attention_of
+from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import TrialStatus, with_results
 from steeplechase.ledger.snapshot import snapshot_at
 from steeplechase.ledger.stage_results import (
@@ -21,6 +24,7 @@ from steeplechase.ledger.stage_results import (
     uniform_concentration,
 )
 from tests.factories.command_calls import ROOT, TABLE, Call
+from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.local_models import LEXICON, experiment, run
 
 TABLE9 = ROOT / "experiments" / "table9.yaml"
@@ -201,3 +205,15 @@ def test_a_published_report_can_be_asked_too_and_a_timing_experiment_cannot(call
         4,
         "reports/published/table9-laptop: no model is trained in it, so that it has no tasks\n",
     )
+
+
+def test_pilot_says_whether_tasks_are_declared(call: Call, tmp_path: Path) -> None:
+    for tasks, said in (([], "its experiment declares no task"), (["docs_pair"], "no task has a score yet")):
+        folder = tmp_path / f"of-{len(tasks)}"
+        wanted = experiment(tmp_path, "masked_language_model", fine_tuning={"tasks": tasks})
+        request = RunRequest(wanted, None, ResultPaths.of(folder))
+        with open_ledger(request) as ledger:
+            declare_first_cohort(wanted, ArtifactStore(request.paths.stages), ledger)
+        answer = call("pilot", folder)
+        assert (answer.code, answer.out) == (4, "")
+        assert said in answer.err

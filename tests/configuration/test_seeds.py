@@ -112,15 +112,22 @@ LOSSES = {1: 6.0, 2: 6.1, 3: 6.2}
         ({"held_out_loss": LOSSES}, {"held_out_loss": LOSSES, "task": LOSSES}, True),  # in fine-tuning
         ({"held_out_loss": {2: 6.1}, "task": {2: 6.1}}, {"held_out_loss": LOSSES, "task": LOSSES}, False),
         ({"held_out_loss": LOSSES}, {"held_out_loss": LOSSES}, False),  # the task has no score yet
-        ({"held_out_loss": LOSSES, "task": LOSSES}, {}, False),
+        ({"held_out_loss": LOSSES, "task": LOSSES}, {}, True),  # the arm diverged in every seed
+        ({"held_out_loss": LOSSES, "task": LOSSES}, {"held_out_loss": {2: 6.1}}, False),
     ],
 )
-def test_nothing_is_added_where_the_baseline_diverged_in_every_seed(
+def test_nothing_is_added_where_the_baseline_or_the_arm_diverged_in_every_seed(
     of_baseline: dict[str, dict[int, float]], of_arm: dict[str, dict[int, float]], stops: bool
 ) -> None:
     rule = SequentialSeeds(start=3, max=9, margin={"held_out_loss": 0.01, "task": 0.01})
     run = {BASELINE: {1, 2, 3}, "a": {1, 2, 3}}
     assert (next_seeds(rule, {BASELINE: of_baseline, "a": of_arm}, run, BASELINE) == {}) is stops
+
+
+def test_an_arm_that_diverged_in_every_seed_gets_none_beside_one_that_is_open() -> None:
+    values = {arm: {"held_out_loss": {1: 6.0, 2: 6.1, 3: 6.3}} for arm in (BASELINE, "a")} | {"b": {}}
+    run = {arm: {1, 2, 3} for arm in values}
+    assert next_seeds(RULE, values, run, BASELINE) == {BASELINE: (4, 5), "a": (4, 5)}
 
 
 def test_the_shares_of_the_looks_make_a_whole() -> None:

@@ -15,7 +15,15 @@ from torch.utils._pytree import tree_map
 
 from steeplechase.models.kernels import portable, triton_depthwise, triton_norm, triton_window, window
 from tests.factories.emulated_autocast import CAST_WEIGHTS
-from tests.factories.emulated_device import NAME, Counts, EmulatedTensor, computed, device
+from tests.factories.emulated_device import (
+    NAME,
+    Counts,
+    EmulatedTensor,
+    bytes_of,
+    computed,
+    device,
+    tensors_in,
+)  # fmt: skip
 
 
 class _Operators(TorchDispatchMode):
@@ -86,7 +94,10 @@ class _Fused(torch.autograd.Function):
         ctx.save_for_backward(*inputs)
         ctx.asked = counts, name, gradients, function
         with as_one(counts, name):
-            return EmulatedTensor(function(*(_host(each) for each in inputs)))
+            out = function(*(_host(each) for each in inputs))
+        if counts.on:
+            counts.moved[name] += bytes_of(tensors_in([*(_host(each) for each in inputs), out]))
+        return EmulatedTensor(out)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -97,7 +108,10 @@ class _Fused(torch.autograd.Function):
         with as_one(counts, f"{name}'s gradient"), torch.enable_grad():
             leaves = [_host(each) for each in inputs]
             wanted = [each.requires_grad_() for each in leaves if each is not None and each.is_floating_point()]
-            found = iter(torch.autograd.grad(function(*leaves), wanted, _host(gradients[0])))
+            made = torch.autograd.grad(function(*leaves), wanted, _host(gradients[0]))
+        if counts.on:
+            counts.moved[f"{name}'s gradient"] += bytes_of(tensors_in([*leaves, _host(gradients[0]), *made]))
+        found = iter(made)
         floats = [each is not None and each.is_floating_point() for each in leaves]
         return (*[None] * 4, *(EmulatedTensor(next(found)) if each else None for each in floats))
 

@@ -45,6 +45,8 @@ class Counts:
     launches: Counter[str] = field(default_factory=Counter)
     waits: Counter[str] = field(default_factory=Counter)
     """Copies from pageable memory and reads of the device, by kind."""
+    moved: Counter[str] = field(default_factory=Counter)
+    """Bytes of the inputs and outputs of every launch, as if nothing stayed in a cache."""
     halted: int = 0
 
     @property
@@ -53,7 +55,7 @@ class Counts:
 
     def clear(self) -> None:
         """Begin anew."""
-        self.launches.clear(), self.waits.clear()
+        self.launches.clear(), self.waits.clear(), self.moved.clear()
 
 
 class MixedDevices(RuntimeError):
@@ -108,6 +110,7 @@ def computed(func: Any, args: Any, kwargs: Any, counts: Counts) -> Any:
         out = func(*host_args, **host_kwargs)
     if counts.on and name not in NO_KERNEL and not func.is_view:
         counts.launches[name] += _launches(name, args)
+        counts.moved[name] += bytes_of([*tensors_in((host_args, host_kwargs)), *tensors_in(out)])
     if not result_here:
         return out
     mutated = {id(each.host): each for each in here} if func._schema.is_mutable else {}
@@ -120,6 +123,14 @@ def tensors_in(value: Any) -> list[Tensor]:
         return [value]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     return [tensor for each in inner for tensor in tensors_in(each)]
+
+
+def bytes_of(tensors: list[Tensor]) -> int:
+    """Return the bytes of host tensors, of each once: of a broadcast one those that it has."""
+    sizes = {id(each): each.numel() * each.element_size() for each in tensors}
+    return sum(
+        min(sizes[id(each)], each.untyped_storage().nbytes()) for each in {id(one): one for one in tensors}.values()
+    )
 
 
 def mapped(function: Callable[[Tensor], Any], value: Any) -> Any:

@@ -107,6 +107,11 @@ def test_the_device_refuses_tensors_of_another(found: dict[str, Any]) -> None:
     assert found["mixed devices refused"]
 
 
+def test_the_bytes_of_a_launch_are_those_of_its_inputs_and_outputs(found: dict[str, Any]) -> None:
+    """A broadcast row has the bytes of one row; a view moves none; an attention reads three and writes one."""
+    assert found["moved"] == {"add": 4 * (6 + 3 + 6), "attention": 4 * 4 * 10}
+
+
 def test_updates_of_released_models_launch_no_more_than_docs_gpu_says(found: dict[str, Any]) -> None:
     """Before any graph is captured; one wait, one update late."""
     costs = found["released"]
@@ -188,6 +193,16 @@ def waits_of_searches(counts: Counts) -> dict[str, tuple[int, int]]:
     return told
 
 
+def bytes_moved(counts: Counts) -> dict[str, int]:
+    """Return the bytes of a sum [2 3] with a row that is broadcast, and of an attention over 5 places of width 2."""
+    counts.clear()
+    table, row, queries = (torch.ones(shape).to(device()) for shape in ((2, 3), (1, 3), (1, 1, 5, 2)))
+    counts.clear()
+    assert (table + row.expand(2, 3)).t().shape == (3, 2)
+    torch.nn.functional.scaled_dot_product_attention(queries, queries * 1, queries * 2)
+    return {name: counts.moved[name] for name in ("add", "attention")}
+
+
 def mixed_devices_refused() -> bool:
     try:
         EmulatedTensor(torch.ones(2)) + torch.ones(2)
@@ -212,6 +227,7 @@ def main(file: str) -> None:
             "late": {optimiser: update_with_spoiled_weights(optimiser) for optimiser in LATE},
             "lstm": input_of_lstm(),
             "searches": waits_of_searches(counts),
+            "moved": bytes_moved(counts),
             "mixed devices refused": mixed_devices_refused(),
         }
     document["released"] = dict(released_models())

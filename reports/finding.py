@@ -19,7 +19,7 @@ from reports.statistics.objectives import title_of
 from reports.statistics.results import Results
 from steeplechase.analysis.proportions import unseen_at_most
 from steeplechase.configuration.arm import BASELINE, changes_text
-from steeplechase.configuration.final_comparison import components_of
+from steeplechase.configuration.final_comparison import changes_by_axis, components_of
 from steeplechase.configuration.metrics import SCORE
 from steeplechase.ledger.records import NOT_ENDED
 from steeplechase.ledger.snapshot import FinalComparison, Snapshot, Tuning
@@ -114,12 +114,15 @@ def chosen_sentences(snapshot: Snapshot) -> tuple[str, ...]:
 
 def _nothing_ablated(snapshot: Snapshot, final: FinalComparison) -> Iterator[str]:
     """Yield why a search that ablates its winner has no arms for that."""
-    search = experiment_of(snapshot.document).search
+    experiment = experiment_of(snapshot.document)
+    search = experiment.search
     if search is None or search.ablate_winner is None or not snapshot.over:
         return
     if final.winner is None:
         yield "No finalist finished at all of its seeds, so that there is no winner to ablate."
-    elif len(components_of(final.plan.finalists[final.winner])) < 2:
+        return
+    changes = changes_by_axis(search, experiment.baseline, final.plan.finalists[final.winner])
+    if len(components_of(changes)) < 2:
         yield f"{final.winner}, the best of them, has one change from the baseline: there is nothing to ablate."
 
 

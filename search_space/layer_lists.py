@@ -49,6 +49,16 @@ def folded(document: Mapping[str, Any], default_depth: int) -> dict[str, Any]:
     return fields
 
 
+def list_in(layers: str | None, name: str) -> list[Any] | None:
+    """Return the list that a program has as settings in place of a field; None where a sublayer lacks a size."""
+    if layers is None or name not in LISTS:
+        return None
+    kind, setting = LISTS[name]
+    sublayers = [item for item in parse_program(layers).items if isinstance(item, Sublayer) and item.kind == kind]
+    sizes = [dict(sublayer.settings).get(setting) for sublayer in sublayers]
+    return sizes if sizes and None not in sizes else None
+
+
 def contradictory_depths(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield each field with a number of blocks beside a program of another number, and what contradicts it."""
     for layers, depth in DEPTHS.items():

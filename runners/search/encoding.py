@@ -8,10 +8,13 @@ from numpy.random import Generator
 
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by
+from search_space.layer_lists import DEPTHS, list_in
 from search_space.overrides import InvalidOverride, absolute_path, apply
+from search_space.program_parser import parse_program
 from search_space.structure import Choose as GeneChoice
+from search_space.structure.option import StackName, program_of
 from steeplechase.configuration.arm import Arm
-from steeplechase.configuration.designs.search import Search
+from steeplechase.configuration.designs.search import Search, by_layer
 from steeplechase.foundation.canonical import canonical, canonical_text, fingerprint
 from steeplechase.foundation.schema import JsonValue
 
@@ -69,12 +72,24 @@ def point_of(design: Search, candidate: Candidate) -> dict[str, str]:
         value: Any = document
         for part in absolute_path(path):
             value = value.get(part) if isinstance(value, dict) else None
+        if by_layer(design, path):
+            value = list_in(document["architecture"].get("layers"), absolute_path(path)[-1]) or value
+        if absolute_path(path)[-1] in DEPTHS and _has(document, path):
+            value = _program_on_axis(design, path, candidate)
         if value is not None:
             point[path] = _label(value)
     for stack, structure in design.structure.items():
         genome = structure.genome(candidate.architecture, stack) or {}
         point |= {f"{stack}/{gene}": value for gene, value in genome.items()}
     return point
+
+
+def _program_on_axis(design: Search, path: str, candidate: Candidate) -> str:
+    """Return a candidate's program as the axis writes it: the same program has several texts, or the depth alone."""
+    stack: StackName = "layers" if absolute_path(path)[-1] == "layers" else "decoder_layers"
+    program = program_of(candidate.architecture, stack)
+    texts = (text for text in design.space[path] if isinstance(text, str))
+    return next((text for text in texts if parse_program(text) == program), str(program))
 
 
 def _has(document: Any, path: str) -> bool:

@@ -147,6 +147,8 @@ def importance(design: Search, baseline: Candidate, observations: tuple[Observat
     study = _study(single, baseline, (), 0, known)
     for observation in observations:
         value = _first_value(objective, observation)
+        if not _on_every_axis(single, baseline, known.point(observation.changes)):
+            continue  # a baseline beside the space would take its axes from the comparison
         if value is not None and not math.isnan(value):  # a diverged one has none
             first = Observation(observation.changes, (value,), complete=True)
             trial = _frozen_trial(single, baseline, first, 0, known)
@@ -160,6 +162,11 @@ def importance(design: Search, baseline: Candidate, observations: tuple[Observat
         return dict(optuna.importance.get_param_importances(study, evaluator=evaluator, params=shared))
     except (ValueError, RuntimeError):
         return {}
+
+
+def _on_every_axis(design: Search, baseline: Candidate, point: Mapping[str, str]) -> bool:
+    """Return whether every value of a candidate is on its axis."""
+    return all(label in labels(design, path, baseline) for path, label in point.items())
 
 
 def _first_value(objective: str, observation: Observation) -> float | None:
@@ -262,7 +269,7 @@ def _frozen_trial(
     every_label = known.point(observation.changes)
     point = {path: label for path, label in every_label.items() if label in labels(design, path, baseline)}
     if design.sampler in RELATIVE:
-        if point != every_label:
+        if not _on_every_axis(design, baseline, every_label):
             return None
         choose = uniformly(stream(design.seed, "values of axes that a candidate lacks", number))
         axes = axes_of(design, baseline)

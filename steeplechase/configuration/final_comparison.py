@@ -6,9 +6,11 @@ The finalists are listed; the components of the ablation are the winner's change
 from collections.abc import Mapping
 from typing import Protocol
 
-from search_space.overrides import absolute_path
+from search_space.candidate import Candidate
+from search_space.layer_lists import list_in
+from search_space.overrides import absolute_path, apply
 from steeplechase.configuration.designs import Coalitions, LeaveOneOut, ListDesign, OneDesign
-from steeplechase.configuration.designs.search import MEASURED, Ablation, Search
+from steeplechase.configuration.designs.search import MEASURED, Ablation, Search, by_layer
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.hurdles.rungs import Finite, Rungs
 from steeplechase.configuration.measurements import Measures
@@ -68,12 +70,23 @@ def final_experiment(
     assert search is not None
     designs: list[OneDesign] = [ListDesign(arms=finalists)] if finalists else []
     if winner is not None and search.ablate_winner is not None:
-        designs += ablation_of(components_of(finalists[winner]), search.ablate_winner)
+        chosen = changes_by_axis(search, experiment.baseline, finalists[winner])
+        designs += ablation_of(components_of(chosen), search.ablate_winner)
     pretraining = settings.pretraining.model_copy(update={"seeds": seeds})
     headlines = tuple(name for name in ranked_by or search.objectives if name in MEASURED)
     return settings.with_parts(
         pretraining=pretraining, design=tuple(designs), on_invalid="skip", headline_metrics=headlines
     )
+
+
+def changes_by_axis(search: Search, baseline: Candidate, changes: Changes) -> Changes:
+    """Return a candidate's changes with its lists of sizes by layer as values of their axes, not as one program."""
+    lists = {path: list_in(str(changes.get("layers", "")), path) for path in search.space if by_layer(search, path)}
+    found = {path: sizes for path, sizes in lists.items() if sizes is not None}
+    others = {path: value for path, value in changes.items() if path not in (*found, "layers")}
+    as_axes = {**others, **found}
+    same = found and apply(baseline, as_axes) == apply(baseline, changes)  # not where the program has more
+    return as_axes if same else changes
 
 
 def most_ablation_arms(search: Search) -> int:

@@ -209,3 +209,8 @@ class Search(Schema):
 
 def _kind(value: Any) -> Any:
     return value["kind"] if isinstance(value, Mapping) and "kind" in value else None
+
+
+def by_layer(design: Search, path: str) -> bool:
+    """Return whether an axis has lists of sizes by layer, which an architecture keeps in its layer program."""
+    return any(isinstance(value, list | tuple) for value in design.space[path])

@@ -82,7 +82,7 @@ class Recorded:
     """A hurdle with cohorts of given sizes: in `run` the baseline is in the first cohort."""
 
     def __init__(self, hurdle: Hurdle, sizes: list[int]) -> None:
-        self.rungs_of, self.decide = hurdle.rungs_of, hurdle.decide
+        self.rungs_of, self.decide, self.fixes_thresholds = hurdle.rungs_of, hurdle.decide, hurdle.fixes_thresholds
         self._sizes = sizes
 
     def cohort_size(self, number: int, asked: int) -> int:

@@ -144,6 +144,9 @@ def _misplaced(path: tuple[str, ...], candidate: Candidate, document: dict[str, 
     """Return the message on a field that nothing has at its place, with the options of the axis that have it."""
     if path[-1] in ("corpus", "tokenizer"):
         return f"{path[-1]} is of the experiment; an arm names another one that `data` declares: data: NAME"
+    if path[:2] in {("architecture", each) for each in ("baseline", "pretraining", "design")}:
+        hint = "; leave it out, as in heads or recipe.dropout" if path[1] == "baseline" else ""
+        return f"{path[1]} is a section of the file, and no field of a candidate{hint}"
     leaf, option = path[-1], document[path[0]].get(path[1]) if len(path) > 1 else None
     if not isinstance(option, dict):
         return f"{leaf} is not a field of {path[0]}{_meant(leaf, path, candidate, document)}"

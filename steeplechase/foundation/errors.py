@@ -124,8 +124,17 @@ def first_lines(
 
 def closest(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that is most similar to another, None where none is similar enough."""
-    similar = difflib.get_close_matches(word[:COMPARED_CHARACTERS], list(known), n=1, cutoff=ALIKE)
+    names, plain = list(known), _plain(word)
+    if word in names:
+        return word
+    same = [name for name in names if plain and _plain(name) == plain]  # SST-2 is sst2
+    similar = same or difflib.get_close_matches(word[:COMPARED_CHARACTERS], names, n=1, cutoff=ALIKE)
     return similar[0] if similar else None
+
+
+def _plain(word: str) -> str:
+    """Return the letters and digits of a word in lower case."""
+    return "".join(letter for letter in word[:COMPARED_CHARACTERS].lower() if letter.isalnum())
 
 
 def did_you_mean(word: str, known: Iterable[str], before: str = " ", written: Callable[[str], str] = repr) -> str:

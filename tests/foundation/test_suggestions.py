@@ -22,6 +22,16 @@ def test_a_suggestion_is_made_if_and_only_if_a_word_is_similar(word: str, known:
     assert did_you_mean(word, known) == ("" if close is None else f" Did you mean {close!r}?")
 
 
+def test_another_case_and_punctuation_are_the_same_word() -> None:
+    tasks = ["cola", "mnli", "sst2", "squad_v1_1"]
+    assert [closest(word, tasks) for word in ("SST-2", "MNLI", "SQuAD v1.1", "...")] == [
+        "sst2",
+        "mnli",
+        "squad_v1_1",
+        None,
+    ]
+
+
 def test_the_threshold_is_in_shared_letters() -> None:
     assert ALIKE == 0.6
     assert closest("abcxx", ["abcyy"]) == "abcyy"  # 2 * 3 / 10

@@ -110,6 +110,12 @@ def test_an_options_name_alone_is_the_option_with_its_defaults(option: type[Sche
             "recipe.batch_warm_up",
             "is missing, which has no default",
         ),
+        (
+            {"baseline.heads": 2},
+            "baseline.heads",
+            "baseline is a section of the file, and no field of a candidate; leave",
+        ),
+        ({"pretraining.seeds": 2}, "pretraining.seeds", "pretraining is a section of the file"),
         ({"convolution": 3}, "convolution", "3 is not an option"),
         ({"recipe.optimiser": "lam"}, "recipe.optimiser", "Did you mean lamb?"),
         ({"recipe.optimiser": "sgd", "recipe.adam_beta2": 0.98}, "recipe.adam_beta2", "sgd has no moments"),

@@ -4,15 +4,17 @@ The memory of an arm has a lower bound in closed form. On a GPU a stage that run
 micro-batches, so an arm that fits then is warned of, and one that does not is refused before the first stage.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from search_space.activation_memory import VALUE_BYTES, activation_memory
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from search_space.released.differences import warmup_updates
+from steeplechase.configuration.designs.components import ComponentDesign, ListDesign
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.search import finishing_warnings
 from steeplechase.foundation.devices import Device
+from steeplechase.foundation.schema import VARIANT_KEY
 
 
 def warnings_of(
@@ -29,6 +31,7 @@ def warnings_of(
     return (
         *_objective(experiment),
         *_nothing_compared(experiment),
+        *_replaced_parts(experiment),
         *_warm_up(experiment),
         *_changes_without_end(experiment),
         *_evaluations(experiment),
@@ -51,6 +54,24 @@ def _nothing_compared(experiment: Experiment) -> Iterator[str]:
     declared = experiment.designs and experiment.search is None and experiment.tune is None
     if declared and len(experiment.arms) == 1:
         yield "design: every arm of it is the baseline itself, so that nothing is compared. Name other values"
+
+
+def _replaced_parts(experiment: Experiment) -> Iterator[str]:
+    """Yield a line per change that replaces a whole part: what it leaves out has its default, not the baseline's."""
+    arms = [each for design in experiment.designs if isinstance(design, ListDesign) for each in design.arms.items()]
+    designs = [design for design in experiment.designs if isinstance(design, ComponentDesign)]
+    for name, changes in [*arms, *(each for design in designs for each in design.components.items())]:
+        for part, value in changes.items():
+            if part not in ("architecture", "recipe") or not isinstance(value, Mapping) or VARIANT_KEY in value:
+                continue
+            declared = getattr(experiment.baseline, part)
+            lost = [field for field in declared.model_fields_set if field not in value]
+            if lost:
+                path = f"{part}.{next(iter(value), min(lost))}"
+                yield (
+                    f"{name}: {part} is replaced as a whole; {', '.join(sorted(lost))} of the baseline become the "
+                    f"defaults. To change single fields, write paths, such as {path}"
+                )
 
 
 def _warm_up(experiment: Experiment) -> Iterator[str]:

@@ -32,6 +32,28 @@ def test_a_recipe_that_can_work_is_not_warned_of(tmp_path: Path) -> None:
     assert warned(tmp_path) == ()
 
 
+@pytest.mark.parametrize(
+    ("design", "field"),
+    [
+        ("list, arms: { a: { architecture: { heads: 2, positions: 64 } } }", "architecture.heads"),
+        ("ladder, components: { a: { architecture: { heads: 2, positions: 64 } } }", "architecture.heads"),
+        ("list, arms: { a: { architecture.heads: 2, recipe.dropout: 0.2 } }", None),
+        ("list, arms: { a: { recipe.schedule: { kind: linear, warmup_tokens: 512 } } }", None),
+    ],
+)
+def test_a_part_that_an_arm_replaces_as_a_whole_is_warned_of(tmp_path: Path, design: str, field: str | None) -> None:
+    parts = {"objective": "objective: masked_language_model", "kind": "linear", "warmup": 1024, "evaluations": 8}
+    list_design = "list, arms: { fast: { recipe.schedule.warmup_tokens: 512 } }"
+    (tmp_path / "g.yaml").write_text(TEXT.format(**parts).replace(list_design, design))
+    found = warnings_of(load_experiment(tmp_path / "g.yaml", None))
+    if field is None:
+        assert found == ()
+    else:
+        (line,) = found
+        assert line.startswith("a: architecture is replaced as a whole; depth, width of the baseline become")
+        assert line.endswith(f"write paths, such as {field}")
+
+
 @pytest.mark.parametrize("kind", ["linear", "constant"])
 @pytest.mark.parametrize("warmup", [10240, 12800])
 def test_a_warm_up_as_long_as_training_is_warned_of(tmp_path: Path, kind: str, warmup: int) -> None:

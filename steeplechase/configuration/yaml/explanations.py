@@ -103,6 +103,8 @@ def not_among(value: object, expected: str) -> str:
     if isinstance(value, str) and value in REPLACED:
         return f"{shown(value)} was removed; write {REPLACED[value]}"
     hint = did_you_mean(value, allowed) if isinstance(value, str) else ""
+    if not hint and isinstance(value, str) and "text_files" in allowed and ("/" in value or "." in value):
+        hint = f" Write {{ kind: text_files, path: {_bare(value)} }}"
     return f"{shown(value)} is unknown; allowed: {expected}{'.' if hint else ''}{hint}"
 
 
@@ -128,8 +130,9 @@ def _remedy(value: object, needed: str) -> str:
         return f". Write {value:.0f}" if abs(value) <= LARGEST_INTEGER else f". {BEYOND}"
     if not isinstance(value, str):
         return ""
-    if needed in ("a number", "a whole number") and _NUMBER_TEXT.fullmatch(value):
-        return f". Write {value[:60]}, without quotes"
+    if needed in ("a number", "a whole number") and _NUMBER_TEXT.fullmatch(value.removesuffix("%")):
+        percent = value.endswith("%")
+        return f". Write {float(value[:-1]) / 100:g}" if percent else f". Write {value[:60]}, without quotes"
     hint = missing_space(value) if needed == "a mapping" else ""
     return f". {hint[0].upper()}{hint[1:]}" if hint else ""
 

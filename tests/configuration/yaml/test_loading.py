@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from pydantic import Field
 
+from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.yaml import load, read_file, scales
 from steeplechase.configuration.yaml.explanations import BEYOND
 from steeplechase.configuration.yaml.nodes import LARGEST_INTEGER, plain, plain_scalar
@@ -234,3 +235,27 @@ def test_a_path_that_is_not_a_regular_file_is_an_environment_error(tmp_path: Pat
             load(path, Dish, None)
     with pytest.raises(ConfigurationError, match="No such file"):  # a wrong name
         load(tmp_path / "missing.yaml", Dish, None)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "remedy"),
+    [
+        ("dropout: 0.1", "dropout: 10%", "Write 0.1"),
+        ("corpus: { kind: documentation }", "corpus: ./mine.txt", "Write { kind: text_files, path: ./mine.txt }"),
+        ("corpus: { kind: documentation }", "corpus: documentatoin", "Did you mean 'documentation'?"),
+    ],
+)
+def test_a_percentage_and_a_path_in_place_of_a_corpus_are_told_how_to_write_them(
+    tmp_path: Path, right: str, wrong: str, remedy: str
+) -> None:
+    text = (
+        "experiment: a\nquestion: b?\nbaseline: { objective: masked_language_model, recipe: { dropout: 0.1 } }\n"
+        "design: { kind: one_factor, vary: { heads: [2] } }\ncorpus: { kind: documentation }\n"
+        "pretraining: { tokens: 1e6, seeds: 1 }\n"
+    )
+    assert right in text
+    (tmp_path / "a.yaml").write_text(text.replace(right, wrong), encoding="utf-8")
+    with pytest.raises(ConfigurationError) as refused:
+        load_experiment(tmp_path / "a.yaml", None)
+    (line,) = refused.value.lines
+    assert line.endswith(remedy)

@@ -77,10 +77,10 @@ def failure(error: Exception) -> dict[str, object]:
     lines = traceback.format_exception(error)
     code = getattr(error, "exit_code", None)
     full, text = type(error).__name__ == OUT_OF_MEMORY, f"{type(error).__name__}: {error}"
-    place = None if code is not None else line_in_plugin(error)
-    text = (
-        text.partition("\n")[0] + REMEDY if full else text if place is None else f"{' '.join(text.split())} ({place})"
-    )
+    if full:
+        text = text.partition("\n")[0] + REMEDY
+    elif code is None and (place := line_in_plugin(error)) is not None:
+        text = f"{' '.join(text.split())} ({place})"
     return {"error": text, "trace": "".join(lines), "exit_code": code, "out_of_memory": full}
 
 

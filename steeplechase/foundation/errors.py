@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
+from steeplechase.foundation.other_names import OTHER_NAMES
+
 LINES_SHOWN = 20
 """Mistakes of one kind that are shown in full."""
 ALIKE = 0.6  # difflib's ratio, and its own default: a suggestion below it is noise
@@ -128,8 +130,14 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     if word in names:
         return word
     same = [name for name in names if plain and _plain(name) == plain]  # SST-2 is sst2
+    same = same or [name for name in names_for(word) if name in names]
     similar = same or difflib.get_close_matches(word[:COMPARED_CHARACTERS], names, n=1, cutoff=ALIKE)
     return similar[0] if similar else None
+
+
+def names_for(word: str) -> list[str]:
+    """Return the keys here that transformers, or the code of a paper, calls by a word."""
+    return [name for name, others in OTHER_NAMES.items() if word in others]
 
 
 def _plain(word: str) -> str:

@@ -22,7 +22,7 @@ from steeplechase.configuration.yaml.schema_paths import (
     kinds,
 )
 from steeplechase.configuration.yaml.text import missing_space
-from steeplechase.foundation.errors import Violation, closest, did_you_mean
+from steeplechase.foundation.errors import Violation, closest, did_you_mean, names_for
 from steeplechase.foundation.schema import VARIANT_KEY, Name
 
 # what a field needs, by pydantic's error type
@@ -267,6 +267,15 @@ def _missing(resolved: ResolvedLocation) -> str:
     return f"this key is missing{hint}"
 
 
+def _elsewhere(model: type[BaseModel], key: str) -> str:
+    """Return where a key belongs, by its name here or by another; empty where nowhere."""
+    for name in (key, *names_for(key)):
+        if places := allowed_locations(model, name)[:LOCATIONS_SHOWN_AT_MOST]:
+            called = "It" if name == key else f"Here it is {name!r}, which"
+            return f" {called} belongs under {', '.join(location or 'the top level' for location in places)}."
+    return ""
+
+
 def _unknown_key(model: type[BaseModel], resolved: ResolvedLocation, key: str) -> str:
     known = keys(resolved.owner)
     shown_key = shown(key) if key.isascii() else ascii(key[:SHOWN_CHARACTERS])
@@ -274,10 +283,8 @@ def _unknown_key(model: type[BaseModel], resolved: ResolvedLocation, key: str) -
     others = [kind for kind, option in kinds(resolved.alternatives).items() if key in option.model_fields]
     if others:
         hint += f" It belongs to the kind {', '.join(others)}."
-    elif key != VARIANT_KEY:
-        places = allowed_locations(model, key)[:LOCATIONS_SHOWN_AT_MOST]
-        if places:  # a key of this very name, before one that is merely similar
-            hint = f" It belongs under {', '.join(location or 'the top level' for location in places)}."
+    elif key != VARIANT_KEY and not {*names_for(key)} & {*known}:
+        hint = _elsewhere(model, key) or hint  # a key of this very name, before one that is merely similar
     return (
         f"{shown_key} is not a key here.{hint}"
         if hint

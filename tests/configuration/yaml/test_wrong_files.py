@@ -10,7 +10,9 @@ from hypothesis import strategies as some
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.yaml.schema_paths import allowed_locations
 from steeplechase.foundation.errors import ConfigurationError, UserError
+from steeplechase.foundation.other_names import OTHER_NAMES
 
 HERE = Path(__file__).parent
 VALID = HERE / "valid.yaml"
@@ -141,3 +143,11 @@ def test_a_mutated_file_is_accepted_or_refused_within_a_second(
     # a file that blows up is slow every time; a thread of another test is not
     assert any(seconds_of_this_thread(file, scale) < SECONDS_AT_MOST for _ in range(3))
     assert [path.name for path in folder.iterdir()] == ["experiment.yaml"]
+
+
+def test_names_of_others_lead_to_keys_and_are_none_beside_them() -> None:
+    for name, others in OTHER_NAMES.items():
+        places = {*allowed_locations(Experiment, name.rpartition(".")[2])}
+        assert places, name
+        for other in others:
+            assert name.endswith(f".{other}") or not places & {*allowed_locations(Experiment, other)}, (name, other)

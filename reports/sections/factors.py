@@ -126,7 +126,10 @@ def tested_effects(results: Results) -> tuple[TestedEffect, ...]:
 
 
 def _tested(results: Results, effect: Effect, metric: Metric) -> TestedEffect:
-    if not effect.weights or not all(results.values.get(arm, {}).get(metric.name) for arm in effect.weights):
+    without = [arm for arm in effect.weights if not results.values.get(arm, {}).get(metric.name)]
+    if without:
+        effect = replace(effect, reason=f"needs {first_names(without)}, without a value of {metric.title}")
+    if effect.reason:
         return TestedEffect(effect, metric, Difference(), None, None, None)
     found = results.contrasts.estimate(effect.weights, metric.name)
     p, degrees = finite(found.p().item()), finite(found.degrees.item())

@@ -11,6 +11,7 @@ from reports.figures.interval_panels import Line, Panel, draw
 from reports.number_format import difference_text, short
 from reports.section import Section
 from reports.statistics.arm_costs import costs_of
+from reports.statistics.crossed import identity_of
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, printable
@@ -55,8 +56,8 @@ def ladder_of(results: Results) -> Ladder | None:
     """Return the first ladder of the designs; None without one or with fewer than two measured rungs."""
     metrics = [metric for metric in results.headlines if metric in results.metrics]
     ladders = (design for design in results.experiment.designs if isinstance(design, LadderDesign))
-    for components in (frozenset(ladder.components) for ladder in ladders):
-        arms = list(_rungs(results.arms, components))
+    for ladder in ladders:
+        arms = list(_rungs(results, ladder))
         measured = [(name, arm) for name, arm in arms if any(results.effect(arm.name, m).n for m in metrics)]
         if len(measured) > 1 and measured[0][1].name == BASELINE:
             rungs = tuple(_rung(results, metrics, position, measured) for position in range(len(measured)))
@@ -81,13 +82,15 @@ def _rows(ladder: Ladder) -> Iterator[Row]:
             }
 
 
-def _rungs(arms: tuple[ArmRow, ...], components: frozenset[str]) -> Iterator[tuple[str, ArmRow]]:
+def _rungs(results: Results, ladder: LadderDesign) -> Iterator[tuple[str, ArmRow]]:
     """Yield the baseline, then each rung with the component that it adds."""
-    yield from ((BASELINE, arm) for arm in arms if arm.name == BASELINE)
+    yield from ((BASELINE, arm) for arm in results.arms if arm.name == BASELINE)
     by_parts: dict[frozenset[str], ArmRow] = {}
-    for arm in arms:
-        if arm.name != BASELINE and components <= arm.levels.keys():
-            by_parts.setdefault(frozenset(c for c in components if arm.levels[c] is True), arm)
+    for arm in results.arms:
+        if arm.name != BASELINE and ladder.components.keys() <= arm.levels.keys():
+            parts = frozenset(component for component in ladder.components if arm.levels[component] is True)
+            if arm.identity == identity_of(results, ladder.together((*parts,))):  # else another design names it so
+                by_parts.setdefault(parts, arm)
     below: frozenset[str] = frozenset()
     for parts in max(_chains(below, by_parts), key=lambda chain: _likeness(chain, by_parts)):
         yield f"+ {next(iter(parts - below))}", by_parts[parts]

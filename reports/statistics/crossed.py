@@ -11,9 +11,10 @@ from steeplechase.analysis.contrasts import CrossedDesign, Levels
 from steeplechase.analysis.shapley import Coalition, all_orders
 from steeplechase.configuration.designs import Factorial
 from steeplechase.configuration.designs.components import ComponentDesign
-from steeplechase.configuration.designs.factorial import crossed, level_texts, missing_runs_warning
-from steeplechase.configuration.designs.point import label
+from steeplechase.configuration.designs.factorial import crossed, missing_runs_warning
+from steeplechase.configuration.designs.point import Changes, label, level
 from steeplechase.foundation.canonical import canonical, canonical_text
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import ArmRow
 
 LARGEST = 8
@@ -25,15 +26,18 @@ def arms_by_components(
 ) -> Mapping[Coalition, ArmRow]:
     """Return the arm that is the baseline with exactly these components, for the sets for which there is one."""
     by_identity = {arm.identity: arm for arm in results.arms}
-    found = ((each, by_identity.get(_identity(results, design, each))) for each in coalitions)
+    found = ((each, by_identity.get(identity_of(results, design.together(tuple(each))))) for each in coalitions)
     return {each: arm for each, arm in found if arm is not None}
 
 
-def _identity(results: Results, design: ComponentDesign, coalition: Coalition) -> str:
+def identity_of(results: Results, changes: Changes) -> str:
+    """Return the identity of the baseline with these changes; empty where they are impossible."""
+    experiment = results.experiment
     try:
-        return canonical_text(canonical(applied(results.experiment.baseline, design.together(tuple(coalition)))))
+        changed = applied(experiment.baseline, experiment.rules.in_effect(changes, experiment.baseline))
     except InvalidOverride:
         return ""
+    return canonical_text(canonical(changed))
 
 
 def complete_components(results: Results) -> tuple[ArmRow, ...]:
@@ -59,6 +63,13 @@ class CrossedArms:
     design: CrossedDesign
     arms: Mapping[Levels, str]
     references: tuple[str, ...]
+    values: tuple[tuple[JsonValue, ...], ...] = ()
+    """By factor, the values of its levels; empty where arms alone tell them."""
+
+    def levels_of(self, run: Levels) -> dict[str, JsonValue]:
+        """Return the value of every factor at a run."""
+        places = zip(self.design.factors, self.values, run, strict=True)
+        return {factor: values[place] for factor, values, place in places}
 
 
 def crossed_arms(results: Results) -> CrossedArms | None:
@@ -69,14 +80,24 @@ def crossed_arms(results: Results) -> CrossedArms | None:
     factorial these are all arms, if they form one; else the arms that are every set of a design's components.
     """
     declared = _declared(results)
+    baseline = results.experiment.baseline
     if declared is None:
-        baseline = results.experiment.baseline
-        return arms_that_cross(results.arms, baseline) or arms_that_cross(complete_components(results), baseline)
+        every = arms_that_cross(results.arms, baseline) if _components_mean_one_thing(results) else None
+        return every or arms_that_cross(complete_components(results), baseline)
     if declared.design.missing:
         return declared
-    members = set(declared.arms.values())
-    arms = [arm for arm in results.arms if arm.name in members]
-    return arms_that_cross(arms, results.experiment.baseline, declared.design.factors) or declared
+    levels = {arm: run for run, arm in declared.arms.items()}
+    members = [
+        replace(arm, levels=declared.levels_of(levels[arm.name])) for arm in results.arms if arm.name in levels
+    ]
+    return arms_that_cross(members, baseline, declared.design.factors) or declared
+
+
+def _components_mean_one_thing(results: Results) -> bool:
+    """Return whether no two designs add different changes by the same name; the name is no factor then."""
+    designs = [design for design in results.experiment.designs if isinstance(design, ComponentDesign)]
+    meanings = {(name, canonical_text(level(each))) for one in designs for name, each in one.components.items()}
+    return len(meanings) == len({name for name, _ in meanings})
 
 
 def arms_that_cross(arms: Sequence[ArmRow], baseline: Candidate, chosen: Sequence[str] = ()) -> CrossedArms | None:
@@ -86,6 +107,8 @@ def arms_that_cross(arms: Sequence[ArmRow], baseline: Candidate, chosen: Sequenc
         return None
     factors, levels = arm_factors
     by_levels = {run: arm for arm, run in levels.items()}
+    if len(by_levels) < len(levels):
+        return None  # two arms at the same levels differ in something else
     names = tuple(tuple(map(factor.at, range(len(factor.values)))) for factor in factors)
     runs = tuple(by_levels)
     design = CrossedDesign(tuple(factor.name for factor in factors), names, runs, runs)
@@ -102,23 +125,19 @@ def _declared(results: Results) -> CrossedArms | None:
     crossed_designs = [design for design in results.experiment.designs if isinstance(design, Factorial)]
     if len(crossed_designs) != 1 or not any(arm.levels for arm in results.arms):
         return None
-    design = crossed(crossed_designs[0], results.experiment.baseline)
+    factorial, baseline = crossed_designs[0], results.experiment.baseline
+    design = crossed(factorial, baseline)
     if design is None:
         return None
-    arms = _arms_by_levels(results.arms, level_texts(crossed_designs[0]))
-    references = tuple(label(values[0]) for values in crossed_designs[0].vary.values())
-    return CrossedArms(design.without(set(design.runs) - arms.keys()), arms, references)
-
-
-def _arms_by_levels(arms: Sequence[ArmRow], texts: Mapping[str, Sequence[str]]) -> dict[Levels, str]:
-    """Return the arm of each run of the design."""
-    by_levels: dict[Levels, str] = {}
-    for arm in arms:
-        if texts.keys() <= arm.levels.keys():
-            levels = {path: canonical_text(arm.levels[path]) for path in texts}
-            if all(levels[path] in values for path, values in texts.items()):
-                by_levels[tuple(values.index(levels[path]) for path, values in texts.items())] = arm.name
-    return by_levels
+    by_identity = {arm.identity: arm.name for arm in results.arms}
+    found = {
+        run: by_identity.get(identity_of(results, point.changes))
+        for run, point in zip(design.runs, factorial.points(baseline), strict=True)
+    }
+    arms = {run: arm for run, arm in found.items() if arm is not None}
+    values = tuple(tuple(map(level, each)) for each in factorial.vary.values())
+    references = tuple(label(each[0]) for each in values)
+    return CrossedArms(design.without(set(design.runs) - arms.keys()), arms, references, values)
 
 
 def missing_runs_note(results: Results) -> str:

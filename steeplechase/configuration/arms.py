@@ -28,6 +28,18 @@ class Rules:
     init_checkpoint: str | None = None
     """What an arm starts from that names nothing; the same name in an arm is no change."""
 
+    def in_effect(self, changes: Mapping[str, Any], baseline: Candidate) -> dict[str, Any]:
+        """Return the changes without those that say what holds without them, of the baseline too."""
+        return {path: value for path, value in changes.items() if not self._is_default(path, value, baseline)}
+
+    def _is_default(self, path: str, value: Any, baseline: Candidate) -> bool:
+        if path == INIT_CHECKPOINT:
+            return baseline.init_checkpoint is None and value == self.init_checkpoint
+        part, _, name = path.partition(".")
+        if part != "fine_tuning" or name not in self.defaults:
+            return False
+        return getattr(baseline.fine_tuning, name) is None and value == self.defaults[name]
+
 
 @dataclass(frozen=True)
 class Impossible:
@@ -97,22 +109,13 @@ class ArmTable:
             yield Violation(("vary",), _summary(impossible, design.size(self.baseline)))
 
     def _arm_of(self, point: Point) -> Arm | InvalidOverride:
-        changes = {path: value for path, value in point.changes.items() if not self._is_default(path, value)}
+        changes = self.rules.in_effect(point.changes, self.baseline)
         try:
             arm = replace(changed_arm(point.name, self.baseline, changes), levels=point.levels)
         except InvalidOverride as error:
             return error
         reason = self.reason(arm.candidate)
         return arm if reason is None else InvalidOverride([Violation((), reason)], only_in_combination=True)
-
-    def _is_default(self, path: str, value: Any) -> bool:
-        """Whether a change says what holds without it, of the baseline too."""
-        if path == INIT_CHECKPOINT:
-            return self.baseline.init_checkpoint is None and value == self.rules.init_checkpoint
-        part, _, name = path.partition(".")
-        if part != "fine_tuning" or name not in self.rules.defaults:
-            return False
-        return getattr(self.baseline.fine_tuning, name) is None and value == self.rules.defaults[name]
 
     def _name_levels_of_baseline(self) -> None:
         """Give the baseline its levels of the factors whose values an experiment declares for all arms."""

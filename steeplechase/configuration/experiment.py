@@ -167,11 +167,16 @@ class Experiment(Recorded):
         """The search among the designs; arms of the other designs are its first candidates."""
         return next((design for design in self.designs if isinstance(design, Search)), None)
 
+    @property
+    def rules(self) -> Rules:
+        """The rules for the points of all designs."""
+        shared = self.fine_tuning.shared_training, self.pretraining.init_checkpoint
+        return Rules(self.constraints, self.on_invalid == "skip", *shared)
+
     @cached_property
     def arm_table(self) -> ArmTable:
         """The arms that are known before the run, and the violations of the designs."""
-        shared = self.fine_tuning.shared_training, self.pretraining.init_checkpoint
-        arm_table = ArmTable(self.baseline, Rules(self.constraints, self.on_invalid == "skip", *shared))
+        arm_table = ArmTable(self.baseline, self.rules)
         if arm_table.violations:
             return arm_table  # every arm breaks the rules that the baseline breaks
         for position, design in enumerate(self.designs):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from reports.report import Report, build
 from reports.table import Row
+from search_space.overrides import applied
 from steeplechase.commands.publish import PUBLISHED
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.snapshot import snapshot as snapshot_of
@@ -107,7 +108,9 @@ def report_of_levels(points: list[tuple[int, ...]], design: dict[str, Any], loss
         arms[name] = {path: levels[name][path] for path, one in zip(vary, point, strict=True) if one}
         trials += [Trial(name, seed).pretrained(loss(point, seed)) for seed in SEEDS]
     view = snapshot(trials, arms, resolved=document(seeds=SEEDS, design=design, on_invalid="skip"))
-    rows = tuple(replace(arm, levels=levels[arm.name]) for arm in view.arms)
+    rows = tuple(
+        replace(arm, levels=levels[arm.name], candidate=applied(arm.candidate, arm.changes)) for arm in view.arms
+    )
     impossible = tuple((f"point {number}", "too wide") for number in range(left_out))
     return build(replace(view, arms=rows, impossible=impossible))
 

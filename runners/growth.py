@@ -17,7 +17,7 @@ from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.stage_label import FINE_TUNE, PRETRAIN, StageLabel
-from steeplechase.foundation.canonical import canonical_text, differences
+from steeplechase.foundation.canonical import canonical, canonical_text, differences
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.amendments import amendments, declared_rows, latest_identity
@@ -70,7 +70,8 @@ def change_of(rows: LedgerRows, experiment: Experiment, shared: SharedStages) ->
             return Change(declared, True, redeclared)
     elif not other_shared and _extends_search(rows, experiment, known):
         return Change(declared, True)
-    values = tuple(_values_that_differ(known, identity, experiment.may_grow))
+    before = _with_hidden_arms(rows, known) if experiment.may_grow else known
+    values = tuple(_values_that_differ(before, identity, experiment.may_grow))
     others = () if values else (f"{label}: of other data, code or library versions" for label in other_shared)
     return Change(declared, True, redeclared, (*values, *others, *results), _has_results(rows))
 
@@ -258,6 +259,14 @@ def _part(document: JsonValue, *path: str) -> JsonValue:
     for name in path:
         document = document.get(name) if isinstance(document, dict) else None
     return document
+
+
+def _with_hidden_arms(rows: LedgerRows, known: JsonValue) -> JsonValue:
+    """Return an identity with the arms of earlier versions that it lacks."""
+    arms = _part(known, "design")
+    if not isinstance(known, dict) or not isinstance(arms, dict):
+        return known
+    return {**known, "design": {arm.name: canonical(arm.candidate) for arm in rows.arms()} | arms}
 
 
 def _values_that_differ(known: JsonValue, wanted: JsonValue, grows: bool) -> Iterator[str]:

@@ -175,6 +175,17 @@ def test_what_would_change_a_finished_number_is_refused_with_two_remedies(
         assert ledger.facts() == before
 
 
+def test_an_arm_that_comes_back_with_another_value_is_refused_with_both_values(tmp_path: Path) -> None:
+    here = Study(tmp_path)
+    here.run(study(tmp_path, ["narrow", "dynamic"]))
+    here.run(study(tmp_path, ["dynamic"]))
+    other = {"narrow": {"bottleneck_ratio": 4}, "dynamic": ARMS["dynamic"]}
+    with pytest.raises(ConflictError) as refused:
+        here.run(study(tmp_path, design={"kind": "list", "arms": other}))
+    assert "design.narrow.architecture.bottleneck_ratio: 2 there, 4 here" in str(refused.value)
+    assert "design.dynamic" not in str(refused.value)
+
+
 def test_a_longer_budget_may_follow_where_the_schedule_does_not_depend_on_it(tmp_path: Path) -> None:
     here, parts = Study(tmp_path), {"baseline": {**baseline(), "recipe": CONSTANT}, "tasks": ()}
     first = table(here.run(study(tmp_path, **parts)))

@@ -266,7 +266,8 @@ def _with_hidden_arms(rows: LedgerRows, known: JsonValue) -> JsonValue:
     arms = _part(known, "design")
     if not isinstance(known, dict) or not isinstance(arms, dict):
         return known
-    return {**known, "design": {arm.name: canonical(arm.candidate) for arm in rows.arms()} | arms}
+    every: dict[str, JsonValue] = {arm.name: canonical(arm.candidate) for arm in rows.arms()}
+    return {**known, "design": every | arms}
 
 
 def _values_that_differ(known: JsonValue, wanted: JsonValue, grows: bool) -> Iterator[str]:

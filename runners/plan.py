@@ -250,8 +250,11 @@ def _missing_runs(experiment: Experiment, design: Factorial) -> Iterator[str]:
     from steeplechase.configuration.designs.factorial import (  # numpy, for this design alone
         crossed,
         missing_runs_warning,
+        uncrossed,
     )
 
+    if reason := uncrossed([design], experiment.baseline):
+        yield reason
     left_out = {one.name for one in experiment.arm_table.impossible}
     runs = crossed(design, experiment.baseline, left_out)
     if runs is not None and runs.missing:

@@ -11,7 +11,7 @@ from steeplechase.analysis.contrasts import CrossedDesign, Levels
 from steeplechase.analysis.shapley import Coalition, all_orders
 from steeplechase.configuration.designs import Factorial
 from steeplechase.configuration.designs.components import ComponentDesign
-from steeplechase.configuration.designs.factorial import crossed, missing_runs_warning
+from steeplechase.configuration.designs.factorial import crossed, missing_runs_warning, uncrossed
 from steeplechase.configuration.designs.point import Changes, label, level
 from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.foundation.schema import JsonValue
@@ -141,7 +141,11 @@ def _declared(results: Results) -> CrossedArms | None:
 
 
 def missing_runs_note(results: Results) -> str:
-    """Return the note on effects lost with missing runs; empty without missing runs."""
+    """Return the note on effects lost with missing runs, or of factorials without any; empty where none is lost."""
+    factorials = [design for design in results.experiment.designs if isinstance(design, Factorial)]
+    if factorials and crossed_arms(results) is None:
+        reason = uncrossed(factorials, results.experiment.baseline)
+        return reason and f"The design: {reason}."
     declared = _declared(results) if results.snapshot.impossible else None
     if declared is None or not declared.design.missing:
         return ""

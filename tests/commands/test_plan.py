@@ -114,6 +114,21 @@ on_invalid: skip
     assert "not estimable: heads=2" in warning
 
 
+def test_a_factorial_over_a_field_of_an_option_says_that_it_has_no_main_effects(call: Call, tmp_path: Path) -> None:
+    text = "design: { kind: factorial, vary: { convolution: [none, dynamic], convolution.kernel_size: [3, 9] } }"
+    (found,) = [note for note in planned(call, written(tmp_path, text))["notes"] if "main effects" in note]
+    assert found.startswith("factorial: convolution.kernel_size is no field of every point: no main effects")
+
+
+def test_long_names_of_arms_are_never_cut(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    options = "convolution: [none, dynamic], convolution.kernel_size: [3, 5, 9]"
+    text = f"design: {{ kind: factorial, vary: {{ {options}, heads: [2, 4], recipe.dropout: [0.1, 0.2] }} }}"
+    out = call("plan", written(tmp_path, text)).out
+    assert "…" not in out
+    assert "ropout=0.2" in out.replace("\n", "")
+
+
 def test_data_that_is_on_another_machine_leaves_the_rest_of_the_plan(call: Call, tmp_path: Path) -> None:
     text = "design: { kind: one_factor, vary: { heads: [2] } }\ncorpus: { kind: text_files, path: /nowhere.txt }"
     document = planned(call, written(tmp_path, text))

@@ -67,7 +67,9 @@ def _show_arms(console: Console, experiment: Experiment, arms: Sequence[ArmPlan]
     uses = uses_of(experiment) if console.width >= USES_FROM else {}
     console.print(_arms_table(arms, changes=beside, uses=uses))
     if not beside:
-        below = Table("arm", "changes", box=None, pad_edge=False)
+        below = Table(box=None, pad_edge=False)
+        for title in ("arm", "changes"):
+            below.add_column(title, overflow="fold")
         for row in (row for row in arms if row.arm.changes):
             below.add_row(row.arm.name, ", ".join(_changes(row)))
         if below.rows:
@@ -76,7 +78,7 @@ def _show_arms(console: Console, experiment: Experiment, arms: Sequence[ArmPlan]
 
 def _arms_table(arms: Sequence[ArmPlan], *, changes: bool = False, uses: Uses | None = None) -> Table:
     table = Table(box=None, pad_edge=False)
-    table.add_column("arm", no_wrap=True, overflow="fold")
+    table.add_column("arm", overflow="fold")
     if changes:
         table.add_column("changes")
     for title in NUMBERS:

@@ -1,6 +1,6 @@
 """Designs over the values of axes: one factor at a time, a full factorial, axes that vary together."""
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from search_space.candidate import Candidate
@@ -142,6 +142,19 @@ def crossed(design: Factorial, baseline: Candidate, missing: Set[str] = frozense
     from steeplechase.analysis.contrasts import CrossedDesign  # numpy, for this design alone
 
     return CrossedDesign(tuple(design.vary), names, runs, remaining)
+
+
+def uncrossed(designs: Sequence[Factorial], baseline: Candidate) -> str:
+    """Return why factorials have no main effects and interactions; empty where they have, and without a factorial."""
+    without = "no main effects and interactions are given"
+    if len(designs) > 1:
+        return f"{len(designs)} factorials: {without}, which are of a table with one"
+    for design in designs:
+        here = [point.levels.keys() for point in design.points(baseline)]
+        absent = [path for path in design.vary if not all(path in levels for levels in here)]
+        if absent:
+            return f"{', '.join(absent)} is no field of every point: {without}, which need every combination"
+    return ""
 
 
 def level_texts(design: Factorial) -> dict[str, list[str]]:

@@ -86,3 +86,20 @@ def test_an_effect_without_a_value_names_the_arm_that_has_none(tmp_path: Path) -
     for row in [row for row in found.values() if "effect" in row]:
         assert row["delta"] is None
         assert row["reason"] == "needs bottleneck_ratio=2,feed_forward_groups=2, without a value of held-out loss"
+
+
+OPTIONS: tuple[Any, ...] = ("none", "dynamic")
+WITHOUT_EFFECTS: dict[str, tuple[PointDesign, ...]] = {
+    "2 factorials": (GRID, Factorial(vary={"recipe.dropout": (0.1, 0.3), "bottleneck_ratio": (1, 4)})),
+    "convolution.kernel_size is no field of every point": (
+        Factorial(vary={"convolution": OPTIONS, "convolution.kernel_size": (3, 9)}),
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", WITHOUT_EFFECTS)
+def test_a_factorial_without_effects_says_why(reason: str, tmp_path: Path) -> None:
+    content = FACTORS.content(results_with(tmp_path, WITHOUT_EFFECTS[reason]))
+    assert not content.tables[0].rows
+    (note,) = content.notes_on_results
+    assert note.startswith(f"The design: {reason}: no main effects and interactions are given, which ")

@@ -1,4 +1,4 @@
-"""Post-hoc additions: arms and claims added after results were in the ledger, and the number of results at that time.
+"""Post-hoc changes: arms and claims added or left out after results were in the ledger, and how many there were then.
 
 The order of records in the ledger decides, not a clock. Results of other experiments are not in the ledger; for these
 the report lists the arms whose pretraining came entirely from the stage cache.
@@ -85,6 +85,33 @@ def _last_change(results: Results, part: Callable[[Experiment], object]) -> Addi
     return last
 
 
+def _left_out(results: Results, declared: Callable[[Experiment], Mapping[str, str]]) -> dict[str, Addition]:
+    """Return by name what an earlier version declares and the latest one does not, if it was left out after results.
+
+    `declared` gives names by what makes two of them the same.
+    """
+    snapshot = results.snapshot
+    if results.is_search or not snapshot.amendments:
+        return {}
+    documents = (snapshot.first_document, *(amendment.document for amendment in snapshot.amendments))
+    versions = [declared(experiment_of(document)) for document in documents]
+    left: dict[str, Addition] = {}
+    for before, after, amendment in zip(versions, versions[1:], snapshot.amendments, strict=False):
+        if count := _count(results, amendment.after_record):
+            gone = before.keys() - after.keys() - versions[-1].keys()
+            addition = Addition(count, amendment.after_record, amendment.moment)
+            left |= {name: addition for same, name in before.items() if same in gone}
+    return left
+
+
+def _arms_by_identity(experiment: Experiment) -> Mapping[str, str]:
+    return {arm.identity: f"arm {arm.name}" for arm in experiment.accepted_arms}
+
+
+def _claims_by_text(experiment: Experiment) -> Mapping[str, str]:
+    return {text: f"claim {text}" for text in _claims_of(experiment)}
+
+
 def added_text(results: Results, claim: Claim, text: str) -> str | None:
     """Return the caveat of a claim; None if it and both its arms were declared before any result."""
     arms, claims = _arms_added(results), _claims_added(results)
@@ -101,8 +128,11 @@ def _deciding_changes(results: Results) -> dict[str, Addition]:
 
 def _clauses(results: Results) -> Iterator[str]:
     """Yield that verdicts are exploratory, where what decides them was changed after results."""
-    if changes := _deciding_changes(results):
-        yield f"the verdicts are exploratory, since {' and '.join(changes)} changed after results"
+    reasons = [f"{' and '.join(changes)} changed after results"] if (changes := _deciding_changes(results)) else []
+    if gone := _left_out(results, _arms_by_identity):
+        reasons.append(f"{counted(len(gone), 'arm')} {'was' if len(gone) == 1 else 'were'} left out after results")
+    if reasons:
+        yield f"the verdicts are exploratory, since {', and '.join(reasons)}"
 
 
 def _known_before(results: Results) -> str:
@@ -121,7 +151,10 @@ def _known_before(results: Results) -> str:
 
 def _claimed(document: Mapping[str, JsonValue]) -> set[str]:
     """Return the claims and orderings of a document as text."""
-    experiment = experiment_of(document)
+    return _claims_of(experiment_of(document))
+
+
+def _claims_of(experiment: Experiment) -> set[str]:
     paper = experiment.paper.orderings if experiment.paper else ()
     return {*map(str, experiment.claims), *(f"paper: {text}" for text in paper)}
 
@@ -164,6 +197,8 @@ def _conditions(results: Results) -> Iterator[tuple[str, str]]:
         added += [f"claim {text} {addition}" for text, addition in _claims_added(results).items()]
         added += [f"{name} changed {change}" for name, change in _deciding_changes(results).items()]
         yield "Added after results", "; ".join(added)
+        gone = _left_out(results, _arms_by_identity) | _left_out(results, _claims_by_text)
+        yield "Left out after results", "; ".join(f"{name} {addition}" for name, addition in gone.items())
     if points:
         examples = "; ".join(f"{name}: {', '.join(reasons)}" for name, *reasons in points[:POINTS_SHOWN])
         more = "; …" if len(points) > POINTS_SHOWN else ""

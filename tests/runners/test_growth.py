@@ -65,9 +65,13 @@ class Study:
             return None
 
 
+def found_in(run: Snapshot | None) -> Snapshot:
+    assert run is not None
+    return run
+
+
 def table(found: Snapshot | None) -> str:
-    assert found is not None
-    return render(build(found))
+    return render(build(found_in(found)))
 
 
 def parts_of(names: tuple[Any, ...], least: int = 1) -> st.SearchStrategy[list[Any]]:
@@ -173,17 +177,6 @@ def test_what_would_change_a_finished_number_is_refused_with_two_remedies(
     assert "give what differs its value there" in same
     with closing(Ledger.at(tmp_path / "results")) as ledger:
         assert ledger.facts() == before
-
-
-def test_an_arm_that_comes_back_with_another_value_is_refused_with_both_values(tmp_path: Path) -> None:
-    here = Study(tmp_path)
-    here.run(study(tmp_path, ["narrow", "dynamic"]))
-    here.run(study(tmp_path, ["dynamic"]))
-    other = {"narrow": {"bottleneck_ratio": 4}, "dynamic": ARMS["dynamic"]}
-    with pytest.raises(ConflictError) as refused:
-        here.run(study(tmp_path, design={"kind": "list", "arms": other}))
-    assert "design.narrow.architecture.bottleneck_ratio: 2 there, 4 here" in str(refused.value)
-    assert "design.dynamic" not in str(refused.value)
 
 
 def test_a_longer_budget_may_follow_where_the_schedule_does_not_depend_on_it(tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import CorruptionError
+from steeplechase.ledger.amendments import declared_rows
 from steeplechase.ledger.csv_export import ExportedLedger, read_export
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.facts import ReusedSource
 from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.sessions import reused_sources
+from steeplechase.ledger.stage_results import FineTuneResult, PretrainResult
 
 COPIES = "reused"
 NAME_LENGTH = 12
@@ -33,19 +35,31 @@ class ReusedRow:
 
 
 class ReusedRows:
-    """Every reusable record by the key of its stage."""
+    """Every reusable record by the key of its stage.
+
+    One that an export hides, because its latest version leaves the row out, is none where values of single examples
+    belong to it: an export has those of the rows that it shows.
+    """
 
     def __init__(self, exports: Iterable[ExportedLedger] = ()) -> None:
         self._rows = {
             record.key: ReusedRow(record, export)
             for export in exports
+            for shown in [{record.key for record in declared_rows(export).records()}]
             for record in export.records()
             if record.trial is not None and record.status in REUSABLE
+            if record.key in shown or not _has_examples(record)
         }
 
     def find(self, key: str) -> ReusedRow | None:
         """Return the record of a stage, None if no copy has it."""
         return self._rows.get(key)
+
+
+def _has_examples(record: Record) -> bool:
+    result = record.result
+    losses = isinstance(result, PretrainResult) and result.held_out_losses is not None
+    return losses or (isinstance(result, FineTuneResult) and bool(result.example_scores))
 
 
 NOTHING = ReusedRows()

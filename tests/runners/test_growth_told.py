@@ -1,11 +1,28 @@
-"""What a report and a refusal say of a study that changed after results."""
+"""What a report and a refusal say of a study that changed after results, and what another folder takes of it."""
 
+from contextlib import closing
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from reports.report import build
+from runners.opening import RunRequest, open_ledger
+from runners.settings import RunSettings
+from runners.stages.pretrain import PretrainStage
+from runners.work_queue import Failure, StageTask
 from steeplechase.foundation.errors import ConflictError
+from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.example_values import KeptExamples, array_bytes
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.reuse import reuse
+from steeplechase.ledger.reused_rows import reused_rows
+from steeplechase.ledger.stage_results import ExampleValues
+from tests.factories import simulated_training as simulated
+from tests.factories.simulated_training import Track
 from tests.runners.test_growth import ARMS, Study, found_in, study
 
 
@@ -33,3 +50,34 @@ def test_the_report_names_arms_and_claims_that_were_left_out_after_results(tmp_p
     whole = build(found_in(here.run(study(tmp_path, ["narrow", "dynamic"], claims=claims))))
     assert "Left out after results" not in dict(whole.footer)
     assert "left out" not in whole.finding
+
+
+LOSSES = array_bytes(np.ones((1, 8), np.float32))
+DESCRIBED = {"sha256": sha256(LOSSES).hexdigest(), "metrics": ["held_out_loss"], "examples": 8}
+
+
+def with_losses(work: StageTask) -> Outcome | Failure:
+    """Return the outcome of a stage, of a pretraining with the losses of single predictions."""
+    end = simulated.curve(work)
+    if isinstance(end, Outcome) and isinstance(work.stage.declaration, PretrainStage):
+        return replace(end, result={**end.result, "held_out_losses": DESCRIBED})
+    return end
+
+
+def test_rows_that_a_folder_hides_are_not_taken_over_without_the_values_of_their_examples(tmp_path: Path) -> None:
+    """Else the run that takes them has intervals that it cannot compute, and ends without a report."""
+    source, keys = tmp_path / "results", dict[str, set[str]]()
+    for arms in (["narrow", "dynamic"], ["dynamic"]):
+        version = study(tmp_path, arms)
+        with open_ledger(RunRequest(version, "whole", ResultPaths.of(source), RunSettings(workers=1))):
+            pass
+        run = Track(version, source, with_losses).run()
+        keys |= {h.trial.arm: {each.key for each in h.records if each.stage == "pretrain"} for h in run.histories}
+    own = KeptExamples(source).own(ExampleValues.model_validate(DESCRIBED))
+    own.parent.mkdir(exist_ok=True)
+    own.write_bytes(LOSSES)
+    with closing(Ledger(tmp_path / "other.sqlite")) as ledger:
+        reuse(ledger, tmp_path / "other", [source])
+        taken = reused_rows(tmp_path / "other", ledger)
+    assert {arm for arm, those in keys.items() if all(map(taken.find, those))} == {"baseline", "dynamic"}
+    assert not any(map(taken.find, keys["narrow"]))

@@ -163,7 +163,7 @@ def _grids(results: Results, factors: Table, notes: Sequence[str]) -> Iterator[G
         rows = [row for row in factors.rows if row["kind"] == kind and row["metric"] in decimals]
         columns = [named, METRIC, delta(decimals), Column("Holm's p", read=p_value("p_holm"))]
         if any(row["reason"] for row in rows):
-            columns.append(words("not estimable: it", lambda row: str(row["reason"] or NOTHING)))
+            columns.append(words("why not estimable", lambda row: str(row["reason"] or NOTHING)))
         for grid in shown(f"factors {kind}", title, columns, rows, notes):
             yield grid
             notes = ()

@@ -142,4 +142,4 @@ def test_a_factorial_without_two_points_reports_confounded_effects() -> None:
         assert "is confounded with" in str(row["reason"])
     (note_text,) = [note for note in report.notes if note.startswith("The factorial")]
     assert "no longer balanced: bottleneck_ratio, width" in note_text
-    assert grid_of(report, "factors interaction").columns[-1].title == "not estimable: it"
+    assert grid_of(report, "factors interaction").columns[-1].title == "why not estimable"

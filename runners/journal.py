@@ -69,9 +69,10 @@ class ReusedTrials:
 
     def _has(self, trial: Trial, stages: Mapping[str, Stage]) -> bool:
         """Return whether the rows have every stage of a trial, up to pretraining that diverged."""
+        last = trial.plan.pretrain_labels[-1:]
         for label, stage in stages.items():
             record = self._record(label, stage.key)
-            if record is None:
+            if record is None or (label in last and not self.rows.ends_training(stage.key)):
                 return False
             if label in trial.plan.pretrain_labels and record.status is Status.DIVERGED:
                 return True

@@ -4,10 +4,11 @@ A copy is an export in `reused/` of the results folder, named by the start of it
 ledger has as a fact: a copy that was changed or removed is an error.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.ledger.amendments import declared_rows
@@ -41,7 +42,7 @@ class ReusedRows:
     belong to it: an export has those of the rows that it shows.
     """
 
-    def __init__(self, exports: Iterable[ExportedLedger] = ()) -> None:
+    def __init__(self, exports: Sequence[ExportedLedger] = ()) -> None:
         self._rows = {
             record.key: ReusedRow(record, export)
             for export in exports
@@ -50,10 +51,25 @@ class ReusedRows:
             if record.trial is not None and record.status in REUSABLE
             if record.key in shown or not _has_examples(record)
         }
+        self._continued = {key for export in exports for key in _continued(export)}
 
     def find(self, key: str) -> ReusedRow | None:
         """Return the record of a stage, None if no copy has it."""
         return self._rows.get(key)
+
+    def ends_training(self, key: str) -> bool:
+        """Return whether a record may be the last training of a trial: an export has no losses of earlier ones."""
+        return key not in self._continued
+
+
+def _continued(export: ExportedLedger) -> Iterator[str]:
+    """Yield the keys of trainings with losses of single examples that were continued to a larger budget."""
+    last: dict[str, Record] = {}
+    for record in declared_rows(export).records():
+        if record.trial is not None and record.stage == PRETRAIN and _has_examples(record):
+            if record.trial in last:
+                yield last[record.trial].key
+            last[record.trial] = record
 
 
 def _has_examples(record: Record) -> bool:
@@ -67,7 +83,7 @@ NOTHING = ReusedRows()
 
 def reused_rows(folder: Path, rows: LedgerRows) -> ReusedRows:
     """Return the reusable records in a results folder. Raises CorruptionError if a copy is missing or was changed."""
-    return ReusedRows(_copy(folder, source) for source in reused_sources(rows))
+    return ReusedRows([_copy(folder, source) for source in reused_sources(rows)])
 
 
 def copy_folder(folder: Path, sha256: str) -> Path:

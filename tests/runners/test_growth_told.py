@@ -4,6 +4,7 @@ from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from shutil import rmtree
 
 import numpy as np
 import pytest
@@ -22,8 +23,8 @@ from steeplechase.ledger.reuse import reuse
 from steeplechase.ledger.reused_rows import reused_rows
 from steeplechase.ledger.stage_results import ExampleValues
 from tests.factories import simulated_training as simulated
-from tests.factories.simulated_training import Track
-from tests.runners.test_growth import ARMS, Study, found_in, study
+from tests.factories.simulated_training import Track, folder_of
+from tests.runners.test_growth import ARMS, CONSTANT, Study, baseline, found_in, study
 
 
 def test_an_arm_that_comes_back_with_another_value_is_refused_with_both_values(tmp_path: Path) -> None:
@@ -64,6 +65,12 @@ def with_losses(work: StageTask) -> Outcome | Failure:
     return end
 
 
+def keep_losses(results: Path) -> None:
+    own = KeptExamples(results).own(ExampleValues.model_validate(DESCRIBED))
+    own.parent.mkdir(exist_ok=True)
+    own.write_bytes(LOSSES)
+
+
 def test_rows_that_a_folder_hides_are_not_taken_over_without_the_values_of_their_examples(tmp_path: Path) -> None:
     """Else the run that takes them has intervals that it cannot compute, and ends without a report."""
     source, keys = tmp_path / "results", dict[str, set[str]]()
@@ -73,11 +80,28 @@ def test_rows_that_a_folder_hides_are_not_taken_over_without_the_values_of_their
             pass
         run = Track(version, source, with_losses).run()
         keys |= {h.trial.arm: {each.key for each in h.records if each.stage == "pretrain"} for h in run.histories}
-    own = KeptExamples(source).own(ExampleValues.model_validate(DESCRIBED))
-    own.parent.mkdir(exist_ok=True)
-    own.write_bytes(LOSSES)
+    keep_losses(source)
     with closing(Ledger(tmp_path / "other.sqlite")) as ledger:
         reuse(ledger, tmp_path / "other", [source])
         taken = reused_rows(tmp_path / "other", ledger)
     assert {arm for arm, those in keys.items() if all(map(taken.find, those))} == {"baseline", "dynamic"}
     assert not any(map(taken.find, keys["narrow"]))
+
+
+def test_a_shorter_budget_takes_no_training_whose_losses_are_those_of_the_longer_one(tmp_path: Path) -> None:
+    """Of a trial an export has the losses at its end alone; they are no interval of an earlier checkpoint."""
+    parts = {"baseline": baseline(schedule=CONSTANT["schedule"]), "tasks": ()}
+    long = study(tmp_path, ["narrow"], pretraining={"tokens": 5120, "seeds": [1], "checkpoints": [2560]}, **parts)
+    source = Track(long, folder_of(tmp_path, "long"), with_losses)
+    source.run()
+    keep_losses(source.folder)
+    rmtree(source.store.root)
+    again = Track(long, folder_of(tmp_path, "again"), with_losses, reuse=(source.folder,))
+    short = study(tmp_path, ["narrow"], pretraining={"tokens": 2560, "seeds": [1]}, **parts)
+    shorter = Track(short, folder_of(tmp_path, "short"), with_losses, reuse=(source.folder,))
+    of_trials = [
+        {record.key for history in track.run().histories for record in history.records} for track in (again, shorter)
+    ]
+    assert of_trials[1] <= of_trials[0]  # the same trainings
+    assert not of_trials[0] & {*again.computed}
+    assert of_trials[1] <= {*shorter.computed}

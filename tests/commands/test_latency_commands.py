@@ -211,7 +211,7 @@ def test_pilot_says_whether_tasks_are_declared(call: Call, tmp_path: Path) -> No
     for tasks, said in (([], "its experiment declares no task"), (["docs_pair"], "no task has a score yet")):
         folder = tmp_path / f"of-{len(tasks)}"
         wanted = experiment(tmp_path, "masked_language_model", fine_tuning={"tasks": tasks})
-        request = RunRequest(wanted, None, ResultPaths.of(folder))
+        request = RunRequest(wanted, "smoke", ResultPaths.of(folder))
         with open_ledger(request) as ledger:
             declare_first_cohort(wanted, ArtifactStore(request.paths.stages), ledger)
         answer = call("pilot", folder)

@@ -78,8 +78,7 @@ def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValu
             curves.add_training(tokens, step)
         if step.number in stage.evaluation_steps:
             losses = held_out_losses(model, evaluation_set, recipe.precision)
-            loss = mean_loss(losses)
-            if not math.isfinite(loss):
+            if not math.isfinite(loss := mean_loss(losses)):
                 raise NotFinite(replace(step, loss=loss))
             curves.held_out.append([tokens, loss])
             if step.number == stage.to_step:

@@ -75,10 +75,12 @@ class _CohortSampler:
         seeds: int,
         known: KnownCandidates,
     ) -> None:
+        import optuna
+
         self._design, self._baseline, self._constraints, self._seeds = design, baseline, known.constraints, seeds
         self._study = _study(design, baseline, () if design.sampler == "random" else observations, cohort, known)
-        self._fixed = design.sampler in NON_ADAPTIVE
-        self._sampler, self._uniform = self._study.sampler, _uniform_sampler(design, cohort)
+        self._sampler, self._fixed = self._study.sampler, design.sampler in NON_ADAPTIVE
+        self._uniform = optuna.samplers.RandomSampler(stream_seed(design.seed, "even proposals", cohort) % 2**32)
         self._proposed = sum(observation.proposed for observation in observations)
         self._taken: Counter[str] = Counter()
         for observation in observations:
@@ -125,8 +127,10 @@ class _CohortSampler:
 
     def _reject(self, trial: "optuna.Trial") -> bool:
         """Report a rejected point to the study as failed; return False if the sampler is exhausted."""
+        import optuna
+
         try:
-            self._study.tell(trial, state=_states().FAIL)
+            self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
         except RuntimeError:  # raised by the brute-force sampler when every point was visited
             return False
         return True
@@ -237,15 +241,9 @@ def _genetic_sampler(population: int, seed: int) -> "optuna.samplers.BaseSampler
             return int(len(self.get_population(study, 0)) >= population)
 
         def get_population(self, study: optuna.Study, generation: int) -> list[optuna.trial.FrozenTrial]:
-            return study.get_trials(deepcopy=False, states=(_states().COMPLETE,))
+            return study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
 
     return Generational(seed=seed, population_size=population)
-
-
-def _uniform_sampler(design: Search, cohort: int) -> "optuna.samplers.BaseSampler":
-    import optuna
-
-    return optuna.samplers.RandomSampler(seed=stream_seed(design.seed, "even proposals", cohort) % 2**32)
 
 
 def _distribution(design: Search, path: str, baseline: Candidate) -> "optuna.distributions.BaseDistribution":
@@ -292,17 +290,11 @@ def told_trial(
     """Return a trial that was finished with some values, stopped after some losses, or has failed."""
     import optuna
 
-    stopped = _states().PRUNED if losses else _states().FAIL
+    stopped = optuna.trial.TrialState.PRUNED if losses else optuna.trial.TrialState.FAIL
     return optuna.trial.create_trial(
-        state=stopped if values is None else _states().COMPLETE,
+        state=stopped if values is None else optuna.trial.TrialState.COMPLETE,
         values=values,
         params={**point},
         distributions={**axes},
         intermediate_values=dict(enumerate(losses)),
     )
-
-
-def _states() -> Any:
-    from optuna.trial import TrialState
-
-    return TrialState

@@ -51,8 +51,8 @@ def report_of(designs: Iterable[PointDesign]) -> Report:
     baseline = BASELINE.model_dump(mode="json")
     resolved = document(seeds=SEEDS, design=documents, baseline=baseline)
     view = snapshot(trials, arms, resolved=resolved)
-    levels = {arm.name: arm.levels for arm in arm_table.arms}
-    return build(replace(view, arms=tuple(replace(row, levels=levels[row.name]) for row in view.arms)))
+    own = {arm.name: {"levels": arm.levels, "candidate": arm.candidate} for arm in arm_table.arms}
+    return build(replace(view, arms=tuple(replace(row, **own[row.name]) for row in view.arms)))
 
 
 def names_of(report: Report, table: str, *columns: str) -> list[tuple[Any, ...]]:

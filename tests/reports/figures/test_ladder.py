@@ -8,14 +8,20 @@ import pytest
 
 from reports.report import build
 from reports.sections.ladder import Ladder
-from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from search_space.overrides import applied
 from steeplechase.ledger.records import ArmRow
 from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.read_reports import figure_data, picture
 from tests.factories.reports import Trial, document, snapshot
 
-PARTS = ("wide", "bottleneck", "convolution")  # not in alphabetical order
+PARTS: dict[str, dict[str, Any]] = {
+    "wide": {"feed_forward_width": 2048},
+    "bottleneck": {"bottleneck_ratio": 2},
+    "convolution": {"convolution": "dynamic"},
+}
+"""Not in alphabetical order."""
+BASELINE = Candidate()
 LOSSES = {"baseline": 5.0, "+wide": 4.8, "+bottleneck": 4.9, "+convolution": 4.5}
 
 
@@ -27,7 +33,9 @@ def view(extra: dict[str, dict[str, bool]] | None = None, seeds: tuple[int, ...]
     arms = tuple(
         ArmRow(
             name,
-            Candidate(architecture=Architecture(heads=2 ** (position % 3))),
+            applied(
+                BASELINE, {path: value for part in PARTS if given.get(part) for path, value in PARTS[part].items()}
+            ),
             {},
             given,
             position=position,
@@ -43,8 +51,9 @@ def view(extra: dict[str, dict[str, bool]] | None = None, seeds: tuple[int, ...]
         for position, name in enumerate(levels)
         for seed in seeds
     ]
-    design = {"kind": "ladder", "components": {part: {} for part in sorted(PARTS)}}
-    return replace(snapshot(trials, {}, resolved=document(seeds=seeds, design=design)), arms=arms)
+    design = {"kind": "ladder", "components": {part: PARTS[part] for part in sorted(PARTS)}}
+    resolved = document(seeds=seeds, design=design, baseline=BASELINE.model_dump(mode="json"))
+    return replace(snapshot(trials, {}, resolved=resolved), arms=arms)
 
 
 def ladder(result: Snapshot) -> Ladder:

@@ -84,11 +84,11 @@ def lesson_of(candidate: Candidate) -> Lesson:
     return Lesson(model, data, build_optimiser(model, candidate.recipe))
 
 
-def updated(candidate: Candidate, on_device: bool, updates: int = 2) -> Update:
-    """Return the first updates of a candidate, and what the last of them cost."""
+def updated(candidate: Candidate, on_device: bool, updates: int = 2, length: int = LENGTH) -> Update:
+    """Return the first updates of a candidate on sequences of a length, and what the last of them cost."""
     torch.manual_seed(0)
     model = model_of(candidate)
-    data = TrainingData(candidate, sequences(candidate.objective, LENGTH), WORDS, 1, 1e9)
+    data = TrainingData(candidate, sequences(candidate.objective, length), WORDS, 1, 1e9)
     steps: list[Step] = []
 
     def run(counts: Counts) -> Update:

@@ -10,16 +10,10 @@ from typing import NamedTuple
 
 import torch
 
-from runners.training.loop import Step, TrainingData, train
-from runners.training.optimisers import build_optimiser
-from search_space.candidate import Candidate
 from search_space.cards import card_named
 from search_space.released.models import PRESETS
-from steeplechase.tasks.contracts.candidates import model_of
-from steeplechase.tasks.contracts.small_candidates import WORDS, sequences
-from tests.factories.device_updates import with_recipe
-from tests.factories.emulated_calls import emulation
-from tests.factories.emulated_device import Counts, device, moved
+from tests.factories.device_updates import updated, with_recipe
+from tests.factories.emulated_device import device
 
 LENGTH = 128
 BATCHES = {"convbert-small": 128, "electra-small": 128, "convbert-base": 256, "bert-base": 256}
@@ -59,23 +53,12 @@ def bounds_of(name: str) -> Bounds:
     rows = BATCHES[name]
     recipe = {"precision": "bfloat16", "sequence_length": LENGTH}
     whole = with_recipe(PRESETS[name].candidate, **recipe, batch_sequences=rows)
-    one, three = (_second_update(with_recipe(whole, batch_sequences=few)) for few in (1, 3))
+    one, three = (
+        updated(with_recipe(whole, batch_sequences=few), on_device=True, length=LENGTH).counts for few in (1, 3)
+    )
     of_a_row = (three.moved.total() - one.moved.total()) / 2
     flops = whole.train_flops(whole.recipe.tokens_after(1), whole.architecture)
     return Bounds(flops, one.launches.total(), one.waits.total(), one.moved.total() + (rows - 1) * of_a_row)
-
-
-def _second_update(candidate: Candidate) -> Counts:
-    """Return what the second update asks of the device, once the state of the optimiser is there."""
-    steps: list[Step] = []
-    model = moved(model_of(candidate))
-    data = TrainingData(candidate, sequences(candidate.objective, LENGTH), WORDS, 1, 1e9)
-    with emulation() as counts:
-        optimiser = build_optimiser(model, candidate.recipe)
-        train(model, data, optimiser, range(1), steps.append)
-        counts.clear()
-        train(model, data, optimiser, range(1, 2), steps.append)
-    return counts
 
 
 def main(names: list[str]) -> None:

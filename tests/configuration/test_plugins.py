@@ -1,9 +1,8 @@
 """Plugins: found beside the experiment, refused in one line each, and part of the keys that use them alone."""
 
-import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +24,7 @@ from steeplechase.foundation.plugin_code import explained, line_in_plugin
 from steeplechase.foundation.schema import open_axes, options_of
 from steeplechase.tasks.downstream import find_task, task_names
 from tests.factories.paths import ROOT
-from tests.factories.plugins import EXAMPLE, KIND, MODULE, OPTION, copy_of_example, loaded, no_plugins_left, replaced
+from tests.factories.plugins import KIND, MODULE, OPTION, copy_of_example, kinds, loaded, no_plugins_left, replaced
 
 TASK = '''"""Word order, under another name."""
 
@@ -50,10 +49,6 @@ def copy(tmp_path: Path) -> Path:
 
 def experiment_of(folder: Path) -> Experiment:
     return load_experiment(folder / "experiment.yaml", "smoke")
-
-
-def kinds() -> set[str]:
-    return {option.model_fields["kind"].default for option in options_of(ConvolutionOption)}
 
 
 def test_an_experiment_loads_its_plugins_before_it_is_validated(copy: Path) -> None:
@@ -195,105 +190,6 @@ def test_a_corpus_of_a_plugin_enters_the_keys_of_what_reads_it_and_goes_to_the_w
     (folder / "experiment.yaml").write_text(text.replace("plugins: [.]", "plugins: []"), encoding="utf-8")
     with pytest.raises(ConfigurationError, match="'python_reference' is"):
         experiment_of(folder)
-
-
-NOT_IMPORTED = {
-    "import": '"""A file."""\n\nimport nothing_of_this_name\n',
-    "exit": '"""A file."""\n\nraise SystemExit(0)\n',
-    "syntax": "class A(:\n",
-}
-
-
-BESIDE = Path("models", "convolution")
-CHANGES: dict[str, Callable[[Path], object]] = {
-    "module with NUL": lambda folder: (folder / MODULE).write_bytes(b"\0x = 1\n"),
-    "module's syntax": lambda folder: (folder / MODULE).write_bytes(b"x = 1\ndef (:\n"),
-    "module in Latin-1": lambda folder: (folder / MODULE).write_bytes(b"'\xe9'\n"),
-    "pipe": lambda folder: os.mkfifo(folder / BESIDE / "_pipe.py"),
-    "link to nowhere": lambda folder: (folder / BESIDE / "_nowhere.py").symlink_to("/nowhere"),
-    "folder": lambda folder: (folder / BESIDE / "_folder.py").mkdir(),
-    "scripts": lambda folder: [
-        (folder / "models/x").mkdir(),
-        *((folder / f"models/x/script{number}.py").touch() for number in range(100)),
-    ],
-    "no kind": lambda folder: replaced(folder, f'kind: Literal["{KIND}"] = "{KIND}"', ""),
-    "no method": lambda folder: replaced(folder, "def parameters", "def parametres"),
-    "no branch": lambda folder: replaced(folder, "class Branch", "class Brunch"),
-    "no default": lambda folder: replaced(folder, f'kind: Literal["{KIND}"] = "{KIND}"', f'kind: Literal["{KIND}"]'),
-}
-
-
-def wrong(folder: Path, how: str) -> Path:
-    """Return the folder after one mistake."""
-    if how == "missing":
-        return folder / "nowhere"
-    if how == "no module":
-        (folder / MODULE).unlink()
-    elif how == "built-in":
-        (folder / MODULE).rename(folder / "models" / "convolution" / "dynamic.py")
-        (folder / OPTION).rename(folder / "search_space" / "convolution" / "dynamic.py")
-    elif how == "outside":
-        (folder / "models" / "mine").mkdir()
-        (folder / "models" / "mine" / "mine.py").write_text("", encoding="utf-8")
-    elif how == "other kind":
-        replaced(folder, f'"{KIND}"', '"gated"')
-    elif how in NOT_IMPORTED:
-        (folder / OPTION).write_text(NOT_IMPORTED[how], encoding="utf-8")
-    elif how in CHANGES:
-        CHANGES[how](folder)
-    elif how == "empty":
-        for file in folder.rglob("*.py"):
-            file.unlink()
-    return folder
-
-
-REFUSED = {
-    "missing": ["nowhere: no such folder; a plugin mirrors folders of search_space/, models/, tasks/, runners/"],
-    "no module": [f"{OPTION}: an option without its module; ", f"{MODULE} is needed"],
-    "built-in": ["convolution/dynamic.py: the name of a built-in file; choose another"],
-    "outside": ["models/mine/mine.py: outside the mirrored tree; a plugin mirrors folders of"],
-    "other kind": [f"{OPTION}: GatedDilated: its kind is 'gated'; the file is named {KIND}"],
-    "import": [f"{OPTION}:3: cannot be imported: ModuleNotFoundError: No module named 'nothing_of_this_name'"],
-    "exit": [f"{OPTION}:3: cannot be imported: SystemExit: 0"],
-    "syntax": [f"{OPTION}:1: cannot be imported: SyntaxError: "],
-    "empty": ["no Python file in it is of a plugin; a plugin mirrors"],
-    "module with NUL": [f"{MODULE}:1: cannot be imported: SyntaxError: source code string cannot contain null bytes"],
-    "module's syntax": [f"{MODULE}:2: cannot be imported: SyntaxError: invalid syntax"],
-    "module in Latin-1": [f"{MODULE}:1: cannot be imported: SyntaxError: (unicode error) 'utf-8' codec can't decode"],
-    "pipe": ["models/convolution/_pipe.py: not a file; a plugin's files are Python files"],
-    "link to nowhere": ["models/convolution/_nowhere.py: not a file; a plugin's files are Python files"],
-    "folder": ["models/convolution/_folder.py: not a file; a plugin's files are Python files"],
-    "scripts": ["models/x/script0.py: outside the mirrored tree", ": 80 more such files"],
-    "no kind": [f"{OPTION}:15: GatedDilated has no kind, so nothing can choose it; write kind: Literal[", KIND],
-    "no method": [f"{OPTION}:15: GatedDilated lacks parameters; its parametres is not parameters"],
-    "no branch": [f"{MODULE}: it has no Branch, which builds the option. Did you mean 'Brunch'?"],
-    "no default": [f'{OPTION}: GatedDilated: kind has no default; write kind: Literal["{KIND}"] = "{KIND}"'],
-}
-
-
-def test_a_folder_may_hold_other_files(copy: Path) -> None:
-    before = load_experiment(copy / "experiment.yaml", "smoke").plugins
-    for name in ("make_data.py", "scripts/run.py", ".venv/lib/models/x.py", "notebooks/models/y.py"):
-        (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        (copy / name).write_text("1 / 0\n", encoding="utf-8")
-    assert load_experiment(copy / "experiment.yaml", "smoke").plugins == before
-
-
-@pytest.mark.parametrize("how", REFUSED)
-def test_a_wrong_plugin_is_refused_with_its_line_in_the_experiment_and_leaves_nothing(copy: Path, how: str) -> None:
-    before = kinds()
-    folder = wrong(copy, how)
-    file = copy / "experiment.yaml"
-    text = (EXAMPLE / "experiment.yaml").read_text(encoding="utf-8")
-    file.write_text(text.replace("plugins: [.]", f"plugins: [{folder}]"), encoding="utf-8")
-    with pytest.raises(ConfigurationError) as refused:
-        load_experiment(file, "smoke")
-    line = 1 + text.splitlines().index(next(each for each in text.splitlines() if each.startswith("plugins:")))
-    for each in refused.value.lines:
-        assert each.startswith(f"{file}:{line}: plugins[0]: ")
-    for part in REFUSED[how]:
-        assert any(part in each for each in refused.value.lines), refused.value.lines
-    assert (loaded_plugins(), kinds()) == ((), before)
 
 
 def test_every_module_of_an_option_has_what_its_axis_says_builds_it() -> None:

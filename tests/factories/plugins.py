@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from search_space.convolution.option import ConvolutionOption
 from steeplechase.configuration.plugins import Plugin, load_plugin, loaded_plugins, unload_plugin
+from steeplechase.foundation.schema import options_of
 from tests.factories.paths import ROOT
 
 EXAMPLE = ROOT / "examples" / "gated_convolution"
@@ -129,3 +131,8 @@ def replaced(folder: Path, right: str, wrong: str) -> int:
         found += text.count(right)
         file.write_text(text.replace(right, wrong), encoding="utf-8")
     return found
+
+
+def kinds() -> set[str]:
+    """Return the kinds of convolutions that are known now."""
+    return {option.model_fields["kind"].default for option in options_of(ConvolutionOption)}

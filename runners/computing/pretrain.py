@@ -23,7 +23,7 @@ from runners.training.optimisers import build_optimiser
 from runners.training.pretrained import load_initial_weights
 from search_space.module_factories import PACKAGES
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.foundation.atomic_files import remove_directory, remove_leftovers
+from steeplechase.foundation.atomic_files import remove_directory
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import JsonValue, Schema
 from steeplechase.ledger.example_values import described, write_example_values
@@ -240,7 +240,6 @@ class _Checkpoints:
         """Write the stage's final checkpoint and delete the periodic one."""
         save_checkpoint(self._folder / CHECKPOINT, self._model, self._optimiser, self._training_state(step, curves))
         remove_directory(self._folder / RESUME)
-        remove_leftovers(self._folder)
 
     def _training_state(self, step: int, curves: _Curves) -> dict[str, JsonValue]:
         return {"stage": self._folder.name, "step": step, **curves.document()}

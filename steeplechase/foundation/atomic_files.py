@@ -19,9 +19,13 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a full disk, and of a quota that is used up."""
 
 
+WRITING = ".writing"
+"""The end of the name under which something is written, before it has its own."""
+
+
 def temporary_name(path: Path) -> Path:
     """Return the name under which a file or directory is written, beside it; a killed process may leave it."""
-    return path.with_name(f".{path.name}.writing")
+    return path.with_name(f".{path.name}{WRITING}")
 
 
 def write_whole(path: Path, content: bytes, durable: bool = True) -> Path:
@@ -143,21 +147,15 @@ def remove_directory(folder: Path) -> None:
     shutil.rmtree(former, ignore_errors=True)
 
 
-def remove_links(folder: Path) -> None:
-    """Remove every symbolic link in a folder, at any depth; what they point to is unchanged."""
-    for place, folders, files in os.walk(folder):
+def remove_strays(folder: Path) -> None:
+    """Remove symbolic links, not what they point to, and what killed writers have left, at any depth of a folder."""
+    for place, folders, files in os.walk(folder, topdown=False):
         for path in (Path(place, name) for name in (*folders, *files)):
-            if path.is_symlink():
+            unfinished = path.name.startswith(".") and path.name.endswith(WRITING)
+            if path.is_symlink() or (unfinished and not path.is_dir()):
                 path.unlink()
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes have left under temporary names in a folder."""
-    for leftover in folder.glob("*.writing"):
-        if leftover.is_dir():
-            shutil.rmtree(leftover)
-        else:
-            leftover.unlink()
+            elif unfinished:
+                shutil.rmtree(path)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from steeplechase.foundation.atomic_files import (
     link_or_copy,
     move_durably,
     read_regular,
-    remove_links,
+    remove_strays,
     sha256_of,
     write_whole,
 )
@@ -126,7 +126,7 @@ class ArtifactStore:
             with disk_refusals(unfinished):
                 sign(descriptor, driver)
             folder = make_inside(unfinished, key)
-            remove_links(folder)
+            remove_strays(folder)
             try:
                 yield folder
             finally:

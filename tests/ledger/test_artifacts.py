@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steeplechase.foundation.atomic_files import temporary_name
 from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError
 from steeplechase.ledger.artifacts import MANIFEST, ArtifactStore, Outcome
 from steeplechase.ledger.paths import RESULTS, ResultPaths
@@ -182,6 +183,16 @@ def test_leftovers_of_a_killed_stage_do_not_prevent_its_computation(tmp_path: Pa
     (tmp_path / "unfinished" / f"{KEY}.lock").touch()
     store = published(tmp_path)
     assert (store.read("pretrain", KEY) / "weights.bin").read_bytes() == FILES["weights.bin"]
+
+
+@pytest.mark.parametrize("name", [MANIFEST, "weights.bin", "part/labels.txt", "part", "resume"])
+def test_what_was_being_written_at_a_kill_is_no_file_of_the_stage(tmp_path: Path, name: str) -> None:
+    left = temporary_name(tmp_path / "unfinished" / KEY / name)
+    left.parent.mkdir(parents=True)
+    left.mkdir() if name == "resume" else left.write_bytes(b"half")
+    (left / "stray").touch() if name == "resume" else None
+    folder = published(tmp_path).read("pretrain", KEY)
+    assert {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()} == {*FILES, MANIFEST}
 
 
 def test_processes_that_want_the_same_stage_compute_it_once(tmp_path: Path) -> None:

@@ -178,7 +178,6 @@ def test_a_resumed_stage_equals_an_uninterrupted_one(
     for killed_at in (0.2, 0.5, 0.7):
         with pytest.raises(Killed):
             computed(stage(0, 12), inputs, tmp_path / "killed", killed_at)
-    (tmp_path / "killed" / ".resume.writing").mkdir()  # killed in the middle of writing
     resumed = computed(stage(0, 12), inputs, tmp_path / "killed")
     assert 0 < resumed.pop("earlier_seconds") < 60  # type: ignore[operator]
     assert resumed == uninterrupted

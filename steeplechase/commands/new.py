@@ -1,4 +1,4 @@
-"""`steeplechase new` and `init`: an experiment file from the template or like another experiment; all experiments."""
+"""`steeplechase new` and `init`: an experiment file from the template or like another, a part like another."""
 
 import os
 import re
@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from steeplechase.commands.arguments import NewFolder
+from steeplechase.commands.new_part import copy_part
 from steeplechase.configuration.yaml import read_file
 from steeplechase.configuration.yaml.experiment_files import (
     INSTALLED,
@@ -37,12 +38,21 @@ NAME_LINE = re.compile(r"^experiment:.*$", re.MULTILINE)
 
 NewName = Annotated[str, typer.Argument(metavar="NAME", help="The experiment's name, or its file.")]
 Like = Annotated[
-    str | None, typer.Option(metavar="EXPERIMENT", help="The experiment to copy; by default a commented template.")
+    str | None,
+    typer.Option(
+        metavar="EXPERIMENT|FOLDER",
+        help="The experiment, or the folder of a plugin, to copy; by default a commented template of an experiment.",
+    ),
 ]
 
 
 def new(name: NewName, like: Like = None) -> None:
-    """Write a new experiment file NAME.yaml, which `plan` and `run` take at once."""
+    """Write a new experiment file NAME.yaml, or a folder NAME with a part like an example's and its experiment."""
+    if like is not None and Path(like).is_dir():
+        folder = Path(name)
+        copy_part(Path(like), folder, f"{SCHEMA_LINE}{_from(folder, _schema())}\n")
+        print(f"written: {folder}\nnext: steeplechase check {folder}")  # noqa: T201
+        return
     target = Path(name) if name.endswith(SUFFIXES) else Path(f"{name}{SUFFIX}")
     if not re.fullmatch(NAME_PATTERN, target.stem):
         raise ConfigurationError(f"{target.stem!r}: {NAME_RULE}")

@@ -10,6 +10,7 @@ from runners.dag import shared_stages, trial_stages
 from runners.settings import Selection
 from steeplechase.commands.arguments import choose_any
 from steeplechase.commands.new import copied
+from steeplechase.commands.new_part import PART_RULE
 from steeplechase.commands.plugin_contracts import checked, unused_files
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.yaml import read_file
@@ -131,14 +132,49 @@ EXAMPLES = ROOT / "examples"
         "reference_corpus",
     ],
 )
-def test_every_contract_of_an_example_holds_and_its_experiment_is_valid(name: str, tmp_path: Path) -> None:
-    folder = copy_of(EXAMPLES / name, tmp_path / "plugin")
+def test_an_example_under_another_name_keeps_every_contract_and_its_experiment_is_valid(
+    name: str, call: Call, tmp_path: Path
+) -> None:
+    folder = tmp_path / "of_mine"
+    assert call("new", folder, "--like", EXAMPLES / name).code == 0
     with loaded(folder) as plugin:
         outcomes = [*checked(plugin), *unused_files(plugin)]
         assert outcomes
         assert [each for each in outcomes if each.problem] == []
         for scale in ("smoke", "laptop"):
-            assert load_experiment(folder / "experiment.yaml", scale).experiment == name
+            assert load_experiment(folder / "experiment.yaml", scale).experiment == "of_mine"
+
+
+@pytest.mark.parametrize("example", sorted(path.parent.name for path in EXAMPLES.glob("*/experiment.yaml")))
+def test_a_part_has_one_new_name_in_files_code_experiment_and_explanation(
+    example: str, call: Call, tmp_path: Path
+) -> None:
+    answer = call("new", tmp_path / "of_mine", "--like", EXAMPLES / example)
+    assert answer.out.splitlines() == [f"written: {tmp_path}/of_mine", f"next: steeplechase check {tmp_path}/of_mine"]
+    (part,) = {file.stem for file in (EXAMPLES / example).rglob("*.py")}
+    written = {file.relative_to(tmp_path / "of_mine"): file for file in tmp_path.rglob("*.*")}
+    files = (file for file in (EXAMPLES / example).rglob("*.*") if file.suffix in {".py", ".yaml", ".md"})
+    originals = (file.relative_to(EXAMPLES / example) for file in files)
+    assert {*written} == {file.with_stem("of_mine") if file.suffix == ".py" else file for file in originals}
+    for name, file in written.items():
+        text = file.read_text()
+        assert "of_mine" in text or name.suffix == ".py"
+        assert f'"{part}"' not in text
+        assert f"{part}.py" not in text
+        assert f"kind: {part} " not in text
+
+
+def test_what_is_no_single_part_is_not_copied(call: Call, tmp_path: Path) -> None:
+    for name in ("Mine", "a b", "1st"):
+        answer = call("new", tmp_path / name, "--like", EXAMPLES / "token_shift")
+        assert (answer.code, answer.err) == (3, f"{name!r}: {PART_RULE}\n")
+    folder = copy_of(EXAMPLES / "token_shift", tmp_path / "plugin")
+    (folder / "models" / "sublayer" / "other.py").touch()
+    answer = call("new", tmp_path / "mine", "--like", folder)
+    assert (answer.code, "has other.py, token_shift.py; a" in answer.err) == (3, True)
+    assert "has no module; a" in call("new", tmp_path / "mine", "--like", tmp_path).err
+    assert call("new", folder, "--like", EXAMPLES / "token_shift").code == 6
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["plugin"]
 
 
 METRICS = """

@@ -149,6 +149,28 @@ def test_every_mistake_of_a_wrong_folder_is_reported_and_nothing_is_written(
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer_config.json", "vocab.txt"])
+def test_a_link_out_of_the_folder_is_followed_in_a_cache_of_hugging_face_alone(
+    call: Call, tmp_path: Path, exported: Path, name: str
+) -> None:
+    snapshot, blob = tmp_path / "cache" / "snapshots" / "0123", tmp_path / "cache" / "blobs" / "4567"
+    for folder in (snapshot.parent, blob.parent):
+        folder.mkdir(parents=True)
+    exported.rename(snapshot)
+    (snapshot / name).rename(blob)
+    (snapshot / name).symlink_to("../../blobs/4567")
+    assert call("import", snapshot, tmp_path / "out").code == 0
+    snapshot.rename(tmp_path / "folder")
+    (tmp_path / "folder" / name).unlink()
+    (tmp_path / "folder" / name).symlink_to(blob)
+    answer = call("import", tmp_path / "folder", tmp_path / "other")
+    assert (answer.code, len(answer.err.splitlines())) == (4, 1)
+    assert answer.err.startswith(
+        f"{tmp_path}/folder/{name}: a symbolic link out of the model's folder is not followed"
+    )
+    assert not (tmp_path / "other").exists()
+
+
 def test_two_vocabularies_that_differ_are_refused(call: Call, tmp_path: Path, exported: Path) -> None:
     vocabulary = {piece: number for number, piece in enumerate([*WORDS.pieces[:-2], *reversed(WORDS.pieces[-2:])])}
     transformers().BertTokenizer(vocabulary).save_pretrained(exported)

@@ -127,11 +127,28 @@ def from_table(
 ) -> RecordedCurves:
     """Return curves from values [candidates, points], smaller is better; values after NaN or infinity are infinite.
 
-    Raises Unreadable unless two final values are finite and different.
+    Raises Unreadable unless two final values are finite and different, and all numbers of configurations finite.
     """
+    named = zip(candidates, configs, strict=True)
+    wrong = [
+        f"candidate {name}: its configuration holds a number that is not finite"
+        for name, config in named
+        if not _is_finite(config)
+    ]
+    if wrong:
+        raise Unreadable(first_lines(wrong, lambda more: f"{more} more such candidates"))
     broken = np.logical_or.accumulate(~np.isfinite(values), axis=1)
     curves = RecordedCurves(name, tuple(candidates), tuple(configs), tuple(steps), np.where(broken, np.inf, values))
     final = curves.values[:, -1]
     if len(np.unique(final[np.isfinite(final)])) < 2:
         raise Unreadable("fewer than two different finite final values: there is nothing to search for")
     return curves
+
+
+def _is_finite(config: Mapping[str, JsonValue]) -> bool:
+    """Return whether JSON can hold every number of a configuration."""
+    try:
+        canonical_text(dict(config))
+    except ValueError:
+        return False
+    return True

@@ -150,6 +150,7 @@ def import_folder(folder: Path, out: Path, title: str) -> None:
 def _write_checkpoint(folder: Path, out: Path) -> tuple[str, ...]:
     if not folder.is_dir():
         raise MachineError(f"{folder}: no such folder")
+    _refuse_links_out(folder)
     document, unreadable = read_json(folder / CONFIG)
     read = config.Reading(None, ()) if unreadable else config.read(document)
     vocabulary = find_vocabulary(folder, read.architecture.vocabulary_size if read.architecture else None)
@@ -158,6 +159,19 @@ def _write_checkpoint(folder: Path, out: Path) -> tuple[str, ...]:
     if reasons or read.architecture is None:
         raise DataError(reasons)
     return tuple(_convert(folder, out, (str(document["model_type"]), read.architecture), vocabulary))
+
+
+def _refuse_links_out(folder: Path) -> None:
+    """Raise DataError if a file is a link out of the folder, but to the blobs of a Hugging Face cache.
+
+    There the folder is `snapshots/REVISION`, whose files are links to `blobs` beside `snapshots`.
+    """
+    own = folder.resolve()
+    allowed = (own, own.parents[1] / "blobs") if own.parent.name == "snapshots" else (own,)
+    links = (path for path in sorted(folder.iterdir()) if path.is_symlink())
+    reason = "a symbolic link out of the model's folder is not followed; put a copy of the file in its place"
+    if out := [f"{path}: {reason}" for path in links if not any(map(path.resolve().is_relative_to, allowed))]:
+        raise DataError(out)
 
 
 def _convert(folder: Path, out: Path, model: tuple[str, Architecture], vocabulary: FoundVocabulary) -> Iterator[str]:

@@ -52,6 +52,14 @@ def test_taskset_with_overflow_and_nan(tmp_path: Path) -> None:
         ([{"scores": {"rte": 3}, "hparams": {}}], "entry 0: scores holds neither glue nor scores by step"),
         ([{"scores": {"glue": "x"}, "hparams": {}}], "entry 0: scores.glue is 'x'"),
         ([{"other": 1}], "needed are TaskSet entries"),
+        (
+            [taskset_entry(0.1, [1.0]), taskset_entry(float("inf"), [2.0])],
+            "candidate 1: its configuration holds a num",
+        ),
+        (
+            [taskset_entry(float("nan"), [1.0]), taskset_entry(0.1, [2.0])],
+            "candidate 0: its configuration holds a num",
+        ),
     ],
 )
 def test_a_wrong_json_file_is_one_clear_line(tmp_path: Path, entries: list[object], said: str) -> None:

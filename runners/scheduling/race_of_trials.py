@@ -129,7 +129,12 @@ class RaceOfTrials:
         return self._race.targets.get(candidate, self._race.reached.get(candidate, 0))
 
     def add(self, record: Record) -> None:
-        """Add a record of a trial; those of other stages, of the baseline and of audited trials change nothing."""
+        """Add a record of a trial; those of other stages, of the baseline and of audited trials change nothing.
+
+        Nor does a failed stage: the next run repeats it, and its candidate trains until then.
+        """
+        if record.status is Status.FAILED:
+            return
         assert record.trial is not None
         arm = record.trial.rpartition("/")[0]
         candidate = self._candidates.get(arm)
@@ -142,8 +147,7 @@ class RaceOfTrials:
                 self._arrive(candidate, arm)
             return
         value = value_at_hurdle(record, probed=False)
-        finite = record.status is Status.FINISHED and value is not None and np.isfinite(value)
-        self._values.setdefault(record.trial, []).append(float(value) if finite and value is not None else np.inf)
+        self._values.setdefault(record.trial, []).append(np.inf if value is None or not np.isfinite(value) else value)
         self._arrive(candidate, arm)
 
     def _arrive(self, candidate: int, arm: str) -> None:

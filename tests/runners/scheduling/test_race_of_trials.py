@@ -75,6 +75,25 @@ def test_a_ledger_reproduces_its_decisions_in_the_order_of_arrival(tmp_path: Pat
     assert len(found) > 1  # with several trainings at once the order of arrival matters
 
 
+@pytest.mark.parametrize("policy", ["tournament", "progressive_hurdles"])
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_a_failed_candidate_trains_again_in_the_next_run(tmp_path: Path, policy: str, at_once: int) -> None:
+    experiment = policy_search(tmp_path, policy=policy, at_once=at_once, trainings=2)
+
+    def failing(work: StageTask) -> Outcome | Failure:
+        fails = (work.trial, work.label) == ("candidate-002/1", "pretrain@320")
+        return Failure("ValueError: no", "trace") if fails else losses(work)
+
+    Track(experiment, tmp_path, failing, workers=2).run()
+    with opened(tmp_path / "ledger.sqlite") as ledger:
+        assert Status.FAILED in {record.status for record in ledger.records()}
+    Track(experiment, tmp_path, losses, workers=2).run()
+    with opened(tmp_path / "ledger.sqlite") as ledger:
+        ended = [record.status for record in ledger.records() if record.trial == "candidate-002/1"]
+        assert ended[:2] == [Status.FAILED, Status.FINISHED]
+        reproduce(experiment, ledger)
+
+
 def test_a_ledger_of_another_policy_is_refused(tmp_path: Path) -> None:
     Track(policy_search(tmp_path, policy="tournament"), tmp_path).run()
     other = Track(policy_search(tmp_path, policy="progressive_hurdles"), tmp_path)

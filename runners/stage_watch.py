@@ -68,7 +68,7 @@ class StageWatch:
                 self._tell_waiting(task, watched, holder)
                 watched.changed = now - SILENT_SECONDS  # the limit is that of this run's own workers
             elif silent >= min(limit := self.limit_of(task, records), self._first_line_after(watched)):
-                self._tell_silence(task, watched, silent, limit, executor)
+                self._tell_silence(task, watched, holder, silent, limit, executor)
 
     def explained(self, task: StageTask, end: Outcome | Failure) -> Outcome | Failure:
         """Return the end of a task, with the reason if its worker was ended here."""
@@ -115,10 +115,15 @@ class StageWatch:
             tell(f"{_name(task)}: waits for {holder}, which computes the same stage for another run")
 
     def _tell_silence(
-        self, task: StageTask, watched: _Watched, silent: float, limit: float, executor: Executor
+        self,
+        task: StageTask,
+        watched: _Watched,
+        holder: Holder | None,
+        silent: float,
+        limit: float,
+        executor: Executor,
     ) -> None:
-        """Tell of a silent stage, and end its worker beyond the limit."""
-        holder = self._store.holder(task.stage.key)
+        """Tell of a silent stage, and end its worker, the holder of its lock, beyond the limit."""
         process = "its process" if holder is None else str(holder)
         if silent < limit:
             if not watched.silence_told:

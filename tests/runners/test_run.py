@@ -199,9 +199,11 @@ class Executor:
 
     def __init__(self, able: bool = True) -> None:
         self.able, self.ended = able, 0
+        self.holders: list[Holder | None] = []
 
     def end_worker(self, task: StageTask, holder: Holder | None) -> bool:
         self.ended += self.able
+        self.holders.append(holder)
         return self.able
 
 
@@ -231,6 +233,23 @@ def test_a_process_of_another_run_is_named_once_and_never_ended(
     assert told.count("\n") == 1
     assert f"a/1 corpus: waits for process {os.getpid()}, which computes the same stage" in told
     assert watched.executor.ended == 0
+
+
+def test_a_process_that_takes_over_a_stage_is_not_ended_for_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(tmp_path, monkeypatch, 60.0)
+    own, other, times = Holder(1, "here", OWN), Holder(2, "there", OTHER), set[float]()
+
+    def holder(key: str) -> Holder:
+        """Return this run's process at the first question of a look, and another run's at the next one."""
+        first = watched.now not in times
+        times.add(watched.now)
+        return own if first else other
+
+    monkeypatch.setattr(watched.store, "holder", holder)
+    watched.looks(100)
+    assert {*watched.executor.holders} == {own}
 
 
 @pytest.mark.parametrize("able", [True, False])

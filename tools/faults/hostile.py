@@ -74,8 +74,9 @@ def hostile(chance: random.Random, found: Attempt) -> None:
         paths = sorted(path for path in case.rglob("*") if path.is_file() or reader == "folders")
         read = [path for path in paths if str(path) in words and path.is_file()] or paths
         for _spoilt_file in range(chance.choice((1, 1, 2)) if reader != "archives" else 0):
-            often = [path for path in read if path.suffix in OFTEN]
-            _spoil(chance, chance.choice(often if often and chance.random() < 0.6 else read))
+            left = [path for path in read if os.path.lexists(path)]  # a folder above may be a link now
+            often = [path for path in left if path.suffix in OFTEN]
+            _spoil(chance, chance.choice(often if often and chance.random() < 0.6 else left))
         seen.write_text("")
         before = partial(_guard, place, seen)
         command = warm.Command(tuple(words), runs.variables() | {"HOME": str(place / "home")}, before=before)

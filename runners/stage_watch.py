@@ -128,8 +128,8 @@ class StageWatch:
         if silent < limit:
             if not watched.silence_told:
                 watched.silence_told = True
-                end = f"ended after {_rounded(limit)} without any, and the stage tried again"
-                tell(f"{_name(task)}: no progress for {silent:.0f} s; {process} is {end}")
+                end = f"after {_rounded(limit)} without any, {process} is ended and the stage tried again"
+                tell(f"{_name(task)}: no progress for {silent:.0f} s; {end}")
             return
         reason = f"no progress for {_rounded(limit)}"
         if executor.end_worker(task, holder):
@@ -147,4 +147,5 @@ def _name(task: StageTask) -> str:
 
 def _rounded(seconds: float) -> str:
     """Return a limit in words: a multiple of a measured time is no round number."""
-    return f"{seconds:.0f} s" if seconds < SECONDS_PER_HOUR / 60 else f"{60 * seconds / SECONDS_PER_HOUR:.0f} min"
+    minutes = seconds / 60
+    return f"{seconds:.0f} s" if minutes < 1 else f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.0f} h"

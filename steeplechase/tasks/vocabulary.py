@@ -1,31 +1,35 @@
 """Vocabularies as text: a piece per line (BERT's vocab.txt), merges (GPT-2's merges.txt), scores (SentencePiece).
 
-WordPiece and BPE are read from a tokenizer.json too, the JSON format of the library tokenizers; settings that would
-tokenize otherwise are refused, not ignored.
+WordPiece and BPE are read from a tokenizer.json too.
 """
 
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from steeplechase.foundation.atomic_files import read_bounded, read_regular
+from steeplechase.foundation.atomic_files import read_bounded
 from steeplechase.foundation.errors import DataError, first_lines
 from steeplechase.tasks.data_folder import missing
+from steeplechase.tasks.tokenizer_file import (
+    TOKENIZER_FILE,
+    Settings,
+    has_model,
+    is_tokenizer_file,
+    merges_of,
+    numbered_pieces,
+    pieces_and_model,
+)
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 OTHER_SPECIAL_TOKENS = (("<pad>",), ("<unk>",), ("<cls>", "<s>"), ("<sep>", "</s>"), ("<mask>",))
 """Their names in the vocabularies of RoBERTa and XLNet; XLNet has a `<s>` too, which is not its first token."""
-TOKENIZER_FILE = "tokenizer.json"
 VOCABULARY_FILE, NUMBERED_FILE, MERGES_FILE, SCORES_FILE = "vocab.txt", "vocab.json", "merges.txt", "unigram.vocab"
 MERGES_HEADER = "#version: 0.2"
 LARGEST_ALPHABET = 1000  # rarer characters become [UNK]
 MOST_LINES_SHOWN = 5
 LARGEST_VOCABULARY_BYTES = 2**27
-Settings = Mapping[tuple[str, str], object]
-"""The value that a setting has, by its section and its key."""
 
 
 def vocabulary_text(pieces: Sequence[str]) -> str:
@@ -41,10 +45,8 @@ def read_vocabulary(path: Path, largest: int | None = None, settings: Settings |
     Raises DataError, all mistakes at once: not a readable UTF-8 file, empty lines, spaces, duplicates (with
     both lines), missing special tokens, too many pieces.
     """
-    if _is_tokenizer_file(path):
-        pieces = _numbered_pieces(f"{path}: model.vocab", _model_of(path, "WordPiece", settings or {}).get("vocab"))
-    else:
-        pieces = _lines(path)
+    is_document = is_tokenizer_file(path)
+    pieces = pieces_and_model(path, "WordPiece", settings or {})[0] if is_document else _lines(path)
     mistakes = _mistakes(str(path), pieces)
     missing_ones = [token for token in SPECIAL_TOKENS if token not in set(pieces)]
     if missing_ones:
@@ -122,13 +124,11 @@ def read_merges(
     not in the vocabulary, duplicates, missing special tokens, too many pieces.
     """
     path, merges_path = folder / NUMBERED_FILE, folder / MERGES_FILE
-    whole = folder if _is_tokenizer_file(folder) else folder / TOKENIZER_FILE
-    if _is_tokenizer_file(whole) and (whole == folder or (_has_model(whole) and not path.exists())):
-        path, merges_path, model = whole, whole, _model_of(whole, "BPE", settings or {})
-        pieces, written = (
-            _numbered_pieces(f"{whole}: model.vocab", model.get("vocab")),
-            _merges_of(whole, model.get("merges")),
-        )
+    whole = folder if is_tokenizer_file(folder) else folder / TOKENIZER_FILE
+    if is_tokenizer_file(whole) and (whole == folder or (has_model(whole) and not path.exists())):
+        path = merges_path = whole
+        pieces, model = pieces_and_model(whole, "BPE", settings or {})
+        written = merges_of(whole, model.get("merges"))
     else:
         pieces, written = _pieces_of_vocab_json(path), _lines(merges_path)
     lines = list(enumerate(written, start=1))
@@ -146,7 +146,7 @@ def _pieces_of_vocab_json(path: Path) -> list[str]:
         pairs = json.loads(_text(path), object_pairs_hook=list)
     except (ValueError, RecursionError) as wrong:
         raise DataError(f"{path}: is not JSON: {wrong}") from wrong
-    return _numbered_pieces(str(path), pairs)
+    return numbered_pieces(str(path), pairs)
 
 
 def _merge_mistakes(path: Path, lines: list[tuple[int, str]], pieces: Collection[str]) -> Iterator[str]:
@@ -182,71 +182,6 @@ def read_pieces(path: Path, largest: int | None = None) -> list[str]:
     pieces = _lines(path)
     _refuse([*_mistakes(str(path), pieces), *without_special(path, pieces), *_too_many(path, pieces, largest)])
     return pieces
-
-
-def _is_tokenizer_file(path: Path) -> bool:
-    """Return whether a path is a tokenizer.json, or a file of another name with this suffix."""
-    return path.suffix == ".json" and path.is_file()
-
-
-def _has_model(path: Path) -> bool:
-    """Return whether a tokenizer.json has a section `model`; those that this project writes have none."""
-    try:
-        document = json.loads(read_regular(path).decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return True  # which `_model_of` refuses with the reason
-    return isinstance(document, dict) and "model" in document
-
-
-def _model_of(path: Path, kind: str, settings: Settings) -> dict[str, Any]:
-    """Return the section `model`. Raises DataError, all at once, for another kind of model or another setting."""
-    try:
-        document = json.loads(read_regular(path).decode("utf-8-sig"))
-    except OSError as failure:
-        raise DataError(f"{path}: {failure.strerror}") from failure
-    except (ValueError, RecursionError) as wrong:
-        raise DataError(f"{path}: is not JSON: {wrong}") from wrong
-    sections = {
-        name: document.get(name) if isinstance(document, dict) else None
-        for name in ("model", "normalizer", "pre_tokenizer")
-    }
-    found = {name: value if isinstance(value, dict) else {} for name, value in sections.items()}
-    expected: dict[tuple[str, str], object] = {("model", "type"): kind, **settings}
-    mistakes = [
-        f"{path}: {part}.{key} is {json.dumps(found[part].get(key))}; {json.dumps(value)} is needed here"
-        for (part, key), value in expected.items()
-        if found[part].get(key) != value
-    ]
-    if mistakes:
-        raise DataError(mistakes)
-    return found["model"]
-
-
-def _numbered_pieces(name: str, vocabulary: object) -> list[str]:
-    """Return the pieces by their numbers. Raises DataError unless each number from 0 to the last is there once.
-
-    `vocabulary` is a mapping, or its pairs where a piece may be repeated; `name` is its place in messages.
-    """
-    pairs: list[Any] = [*vocabulary.items()] if isinstance(vocabulary, dict) else []
-    if isinstance(vocabulary, list) and all(isinstance(each, tuple) for each in vocabulary):
-        pairs = vocabulary
-    numbers: dict[str, Any] = dict(pairs)
-    whole = all(type(number) is int for number in numbers.values())
-    if not numbers or not whole or [*range(len(pairs))] != sorted(numbers.values()):
-        raise DataError(f"{name}: a mapping of pieces to their numbers is needed, each from 0 to the last once")
-    return sorted(numbers, key=numbers.__getitem__)
-
-
-def _merges_of(path: Path, merges: object) -> list[str]:
-    """Return the merges as lines of merges.txt; they are written as texts or as pairs. Raises DataError."""
-    listed = merges if isinstance(merges, list) else [None]
-    lines = [
-        " ".join(each) if isinstance(each, list) and all(isinstance(part, str) for part in each) else each
-        for each in listed
-    ]
-    if not all(isinstance(line, str) for line in lines):
-        raise DataError(f"{path}: model.merges: a list of merges is needed")
-    return [str(line) for line in lines]
 
 
 def _number(text: str) -> float:

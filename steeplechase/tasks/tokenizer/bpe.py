@@ -7,13 +7,22 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
-from steeplechase.tasks.tokenizer.library import Pipeline, bert_pipeline, learned_merges, library, pieces_in_order
+from steeplechase.tasks.tokenizer.library import (
+    PLAIN_MERGES,
+    Pipeline,
+    bert_pipeline,
+    bert_settings,
+    learned_merges,
+    library,
+    pieces_in_order,
+)
 from steeplechase.tasks.tokenizer.tokenizer import LearnedOption, Tokenizer, exactly
+from steeplechase.tasks.tokenizer_file import Settings
 from steeplechase.tasks.vocabulary import (
     MERGES_FILE,
     NUMBERED_FILE,
+    OTHER_SPECIAL_TOKENS,
     SPECIAL_TOKENS,
-    Settings,
     alphabet_of,
     merges_text,
     numbered_text,
@@ -22,10 +31,6 @@ from steeplechase.tasks.vocabulary import (
 
 MINIMUM_FREQUENCY = 2  # a merge that occurs once is not learned
 END_OF_WORD = "</w>"
-
-
-SETTINGS: Settings = {("model", "end_of_word_suffix"): END_OF_WORD}
-"""Of a tokenizer.json that tokenizes as this does."""
 
 
 class BpeOption(LearnedOption):
@@ -40,7 +45,16 @@ class BpeOption(LearnedOption):
 
     def given(self, path: Path, vocabulary_size: int | None = None) -> "Bpe":
         """Return the tokenizer of vocab.json and merges.txt, or of a tokenizer.json."""
-        return Bpe(*read_merges(path, vocabulary_size, SETTINGS), self.lowercase)
+        return Bpe(*read_merges(path, vocabulary_size, self._settings), self.lowercase)
+
+    @property
+    def _settings(self) -> Settings:
+        """The settings of a tokenizer.json that tokenizes as this does."""
+        of_model: Settings = {
+            ("model", "end_of_word_suffix"): (END_OF_WORD,),
+            ("model", "unk_token"): (SPECIAL_TOKENS[1], *OTHER_SPECIAL_TOKENS[1]),
+        }
+        return {**PLAIN_MERGES, **of_model, **bert_settings(self.lowercase)}
 
     def trained(self, texts: Iterable[str], vocabulary_size: int) -> "Bpe":
         """Train with all one-character pieces given in sorted order, so that no number depends on a hash table."""

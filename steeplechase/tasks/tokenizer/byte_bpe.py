@@ -9,15 +9,23 @@ from typing import Literal
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.tokenizer.bpe import MINIMUM_FREQUENCY, Bpe
-from steeplechase.tasks.tokenizer.library import Pipeline, learned_merges, library, pieces_in_order
+from steeplechase.tasks.tokenizer.library import PLAIN_MERGES, Pipeline, learned_merges, library, pieces_in_order
 from steeplechase.tasks.tokenizer.tokenizer import LearnedOption, exactly
-from steeplechase.tasks.vocabulary import SPECIAL_TOKENS, Settings, read_merges
+from steeplechase.tasks.tokenizer_file import Settings
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS, read_merges
 
 WHITE_SPACE = tuple("ĠĊĉčċČ")
 """The bytes of a space, of line breaks and of tabs, as the library writes them."""
 
 
-SETTINGS: Settings = {("pre_tokenizer", "type"): "ByteLevel"}
+SETTINGS: Settings = {
+    **PLAIN_MERGES,
+    ("model", "end_of_word_suffix"): ("", None),
+    ("normalizer", "type"): (None,),
+    ("pre_tokenizer", "type"): ("ByteLevel",),
+    ("pre_tokenizer", "add_prefix_space"): (False,),
+    ("pre_tokenizer", "use_regex"): (True, None),
+}
 """Of a tokenizer.json that tokenizes as this does."""
 
 

@@ -5,6 +5,8 @@ import os
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from steeplechase.tasks.tokenizer_file import Settings
+
 if TYPE_CHECKING:
     import tokenizers
 
@@ -28,6 +30,28 @@ def bert_pipeline(model: Any, lowercase: bool) -> Pipeline:
     pipeline.normalizer = from_library.normalizers.BertNormalizer(lowercase=lowercase)
     pipeline.pre_tokenizer = from_library.pre_tokenizers.BertPreTokenizer()
     return pipeline
+
+
+def bert_settings(lowercase: bool) -> Settings:
+    """Return the settings of a tokenizer.json that splits texts as `bert_pipeline` does."""
+    return {
+        ("normalizer", "type"): ("BertNormalizer",),
+        ("normalizer", "lowercase"): (lowercase,),
+        ("normalizer", "strip_accents"): (None, lowercase),
+        ("normalizer", "clean_text"): (True,),
+        ("normalizer", "handle_chinese_chars"): (True,),
+        ("pre_tokenizer", "type"): ("BertPreTokenizer",),
+    }
+
+
+PLAIN_MERGES: Settings = {
+    ("model", "dropout"): (None, 0.0),
+    ("model", "continuing_subword_prefix"): ("", None),
+    ("model", "fuse_unk"): (False, None),
+    ("model", "byte_fallback"): (False, None),
+    ("model", "ignore_merges"): (False, None),
+}
+"""The settings of a tokenizer.json whose words are merged from their first pieces, by the merges alone."""
 
 
 def learned_merges(pipeline: Pipeline) -> list[tuple[str, str]]:

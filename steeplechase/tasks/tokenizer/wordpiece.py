@@ -12,12 +12,12 @@ from pydantic import Field
 
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.data_folder import resolved
-from steeplechase.tasks.tokenizer.library import Pipeline, bert_pipeline, library, pieces_in_order
+from steeplechase.tasks.tokenizer.library import Pipeline, bert_pipeline, bert_settings, library, pieces_in_order
 from steeplechase.tasks.tokenizer.tokenizer import Tokenizer, TokenizerOption
+from steeplechase.tasks.tokenizer_file import Settings
 from steeplechase.tasks.vocabulary import (
     SPECIAL_TOKENS,
     VOCABULARY_FILE,
-    Settings,
     alphabet_of,
     read_vocabulary,
     vocabulary_text,
@@ -70,11 +70,10 @@ class GivenVocabulary(TokenizerOption):
     def _settings(self) -> Settings:
         """The settings of a tokenizer.json that tokenizes as this does."""
         return {
-            ("model", "unk_token"): SPECIAL_TOKENS[1],
-            ("model", "continuing_subword_prefix"): CONTINUATION,
-            ("normalizer", "type"): "BertNormalizer",
-            ("normalizer", "lowercase"): self.lowercase,
-            ("pre_tokenizer", "type"): "BertPreTokenizer",
+            ("model", "unk_token"): (SPECIAL_TOKENS[1],),
+            ("model", "continuing_subword_prefix"): (CONTINUATION,),
+            ("model", "max_input_chars_per_word"): (LONGEST_WORD_CHARACTERS,),
+            **bert_settings(self.lowercase),
         }
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from steeplechase.foundation.randomness import stream
 from steeplechase.tasks.labelled.scoring import score
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
+from steeplechase.tasks.references.words import pattern_of_words
 
-WORD_PATTERN = r"(?u)\b\w+\b"
 LONGEST_NGRAM = 2  # unigrams and bigrams
 MOST_ITERATIONS = 1000
 RIDGE_STRENGTH = 10.0
@@ -61,7 +61,7 @@ class _Counts:
         from sklearn.feature_extraction.text import CountVectorizer
 
         sides = _sides(train)
-        self._sides = [CountVectorizer(**_counting(longest_ngram)) for _ in sides]
+        self._sides = [CountVectorizer(**_counting(texts, longest_ngram)) for texts in sides]
         self.of_train = _joined([side.fit_transform(texts) for side, texts in zip(self._sides, sides, strict=True)])
 
     def of(self, examples: Sequence[Example]) -> Any:
@@ -75,8 +75,9 @@ def _joined(columns: Sequence[Any]) -> Any:
     return hstack(columns).tocsr()
 
 
-def _counting(longest_ngram: int) -> dict[str, Any]:
-    return {"ngram_range": (1, longest_ngram), "token_pattern": WORD_PATTERN, "binary": True}
+def _counting(texts: Sequence[str], longest_ngram: int) -> dict[str, Any]:
+    """Return how the words of texts are counted."""
+    return {"ngram_range": (1, longest_ngram), "token_pattern": pattern_of_words(texts), "binary": True}
 
 
 def _ending_scores(task: DownstreamTask, examples: Examples, longest_ngram: int) -> dict[str, float]:
@@ -89,8 +90,10 @@ def _ending_scores(task: DownstreamTask, examples: Examples, longest_ngram: int)
         return [ending for example in part for ending in example.endings]
 
     right = [number == example.label for example in examples.train for number in range(len(example.endings))]
-    model = make_pipeline(CountVectorizer(**_counting(longest_ngram)), LogisticRegression(max_iter=MOST_ITERATIONS))
-    odds = model.fit(endings(examples.train), right).decision_function(endings(examples.dev))
+    texts = endings(examples.train)
+    counts = CountVectorizer(**_counting(texts, longest_ngram))
+    model = make_pipeline(counts, LogisticRegression(max_iter=MOST_ITERATIONS))
+    odds = model.fit(texts, right).decision_function(endings(examples.dev))
     predictions = odds.reshape(len(examples.dev), -1).argmax(1)
     return score(task, [int(label) for label in predictions], [int(example.label or 0) for example in examples.dev])
 

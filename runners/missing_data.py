@@ -9,13 +9,10 @@ from steeplechase.configuration.validation.warnings import named
 from steeplechase.foundation.devices import NONE, card, compute_capability, triton_version
 from steeplechase.foundation.environment import gpu_missing
 from steeplechase.foundation.errors import DataError, MachineError
-from steeplechase.tasks.corpora.assembly import VALIDATION_PERCENT
 from steeplechase.tasks.data_folder import HINT
 from steeplechase.tasks.text_metrics import refuse_missing_libraries
 
 T = TypeVar("T")
-BYTES_PER_TOKEN = 4
-"""About those of word pieces of English."""
 FIRST_WITH_BFLOAT16 = 8.0
 """Compute capability of NVIDIA's Ampere."""
 
@@ -52,21 +49,6 @@ def at_setting(setting: str, call: Callable[[], T]) -> T:
         return call()
     except DataError as error:
         raise DataError(line if line == HINT else f"{setting}: {line}" for line in error.lines) from error
-
-
-def short_text(experiment: Experiment) -> Iterator[str]:
-    """Yield a line if the text is probably too short for the held-out sequences, by its size; nothing is read."""
-    size, asked = experiment.corpus.bytes_of_text(), experiment.pretraining.held_out_sequences
-    if size is None or not experiment.pretrains:
-        return
-    length = experiment.baseline.recipe.sequence_length
-    about = size * VALIDATION_PERCENT // 100 // BYTES_PER_TOKEN // length
-    if about < asked:
-        yield (
-            f"pretraining.held_out_sequences is {asked}, and the validation split, {VALIDATION_PERCENT}% of {size:,} "
-            f"bytes of text, has about {about} sequences of {length} tokens. If it has fewer than asked, `run` stops "
-            f"after reading it with the number to write; write fewer, such as {max(1, about // 2)}, or take more text"
-        )
 
 
 def refuse_other_lexicon(experiment: Experiment) -> None:

@@ -8,7 +8,7 @@ from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.metric_trials import metric_warnings
-from runners.missing_data import missing_device, short_text
+from runners.missing_data import missing_device
 from runners.opening import growth_lines
 from runners.part import WHOLE, Part
 from runners.plan_notes import final_notes, final_stages, reference_notes, score_notes, standings_in
@@ -17,6 +17,7 @@ from runners.settings import Selection
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
 from runners.stages.stage import Stage
 from runners.task_sources import table_notes, table_warnings
+from runners.text_warnings import text_warnings
 from search_space.cards import card_memory
 from search_space.cost import Convention
 from steeplechase.configuration.arm import BASELINE, Arm
@@ -128,7 +129,7 @@ def plan_of(
         warnings=(
             *places.not_asked(selection.store),
             *_warnings(experiment),
-            *(short_text(experiment) if shared is None or missing_shared else ()),
+            *(text_warnings(experiment) if shared is None or missing_shared else ()),
             *disk_shortage(prediction, places.root),
         ),
         growth=() if shared is None else growth_lines(places, experiment, shared, command),

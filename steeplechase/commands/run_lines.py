@@ -10,10 +10,10 @@ from reports.number_format import duration
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
 from runners.dag import SharedStages
-from runners.missing_data import short_text
 from runners.opening import RunRequest
 from runners.part import WHOLE, Part
 from runners.plan import candidates_like, missing_of, stages_of_arm
+from runners.text_warnings import text_warnings
 from steeplechase.commands.output import program
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
@@ -67,7 +67,7 @@ def opening_lines(request: RunRequest, is_default: bool) -> tuple[str, ...]:
     work = work_left(request.experiment, shared, request.paths, request.part)
     lines = [*disk_shortage(None if work is None else work.prediction, request.paths.root)]
     if missing_of(request.paths.store(), shared.named().values()):
-        lines += short_text(request.experiment)
+        lines += text_warnings(request.experiment)
     return _opening_line(request, shared, work, is_default), *(f"warning: {line}" for line in lines)
 
 

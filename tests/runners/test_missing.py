@@ -1,17 +1,20 @@
 """What the machine lacks for an experiment is named before the first stage: data, libraries and a GPU."""
 
 import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from tokenizers.normalizers import BertNormalizer
 
 from runners import missing_data
-from runners.missing_data import missing_device, refuse_missing, short_text
+from runners.missing_data import missing_device, refuse_missing
 from runners.opening import RunRequest, refuse_missing_device, stages_of
 from runners.run import run
 from runners.settings import RunSettings
+from runners.text_warnings import lost_marks, short_text
 from steeplechase.commands.arguments import choose_any
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation import devices, environment
@@ -38,6 +41,28 @@ def test_a_text_that_is_probably_too_short_for_the_held_out_sequences_is_named(t
         found = [*short_text(experiment(tmp_path, pretraining=pretraining))]
         assert len(found) == lines
         assert all("has about 17 sequences of 16 tokens" in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("\u0e17\u0e35\u0e48\u0e19\u0e35\u0e48 ", "THAI CHARACTER SARA II, THAI CHARACTER MAI EK"),
+        ("\u0939\u093f\u0928\u094d\u0926\u0940 ", "DEVANAGARI SIGN VIRAMA"),
+        ("\u304c\u304e ", "COMBINING KATAKANA-HIRAGANA VOICED SOUND MARK"),
+        ("na\u00efve caf\u00e9 \u0439 ", ""),
+        ("\u4e2d\u6587 \uac00 ", ""),
+    ],
+)
+def test_marks_of_other_scripts_that_lower_case_removes_are_named(text: str, mark: str, tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text(text * 300)
+    corpus = {"kind": "text_files", "path": str(tmp_path / "corpus.txt")}
+    normalised = BertNormalizer(lowercase=True).normalize_str(text)
+    assert not any(unicodedata.category(each) == "Mn" for each in normalised)
+    lines = [*lost_marks(experiment(tmp_path, corpus=corpus))]
+    assert len(lines) == bool(mark)
+    assert all(f"({mark})" in line and line.endswith("Write lowercase: false") for line in lines)
+    cased = {"kind": "wordpiece", "lowercase": False}
+    assert not [*lost_marks(experiment(tmp_path, corpus=corpus, tokenizer=cased))]
 
 
 @pytest.mark.parametrize(

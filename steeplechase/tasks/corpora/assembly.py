@@ -3,9 +3,10 @@
 Exact and near duplicates: shingles as in Broder 1997, sampled at anchor words so that one pass suffices.
 
 A document is an exact duplicate if an earlier document has the same words in the same order, ignoring case, digits
-and punctuation. It is a near duplicate if at least 80 % of its sampled six-word shingles occur in accepted documents.
-A shingle is sampled if its first word is an anchor: about one word in four, chosen by a hash of the word. Documents
-with fewer than eight sampled shingles are tested for exact duplicates only.
+and punctuation, or, if it has no words, the same characters. It is a near duplicate if at least 80 % of its sampled
+six-word shingles occur in accepted documents. A shingle is sampled if its first word is an anchor: about one word in
+four, chosen by a hash of the word. Documents with fewer than eight sampled shingles are tested for exact duplicates
+only.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Literal, Protocol, get_args
@@ -36,6 +37,11 @@ TOO_SMALL = (
     "the corpus is too small for its three splits; a split is drawn by source, so more sources are needed "
     "(a .txt is divided at line ends, an article or a row never):"
 )
+
+
+ANOTHER_SPLIT = "a split of the corpus is too small, because it is drawn by source; another one is large enough:"
+SEEDS_TRIED = 20
+"""Values of `split_seed` of which one is suggested where the split is too small."""
 
 
 class ReadableCorpus(Protocol):
@@ -79,7 +85,7 @@ def assemble(corpus: ReadableCorpus, folder: Path, progress: Progress) -> Corpus
 
     Raises DataError if a split is too small, with the sizes of all splits.
     """
-    sources: dict[Split, set[str]] = {split: set() for split in SPLITS}
+    sources: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     hashes = {split: hashlib.sha256() for split in SPLITS}
     files = {split: split_file(folder, split).open("wb") for split in SPLITS}
@@ -90,15 +96,15 @@ def assemble(corpus: ReadableCorpus, folder: Path, progress: Progress) -> Corpus
             encoded = line.encode() + b"\n"
             files[split].write(encoded)
             hashes[split].update(encoded)
-            sources[split].add(document.source)
+            sources[document.source] += len(document.text)
             counts[f"{split} documents"] += 1
             counts[f"{split} characters"] += len(document.text)
     finally:
         for file in files.values():
             file.close()
     content = hashlib.sha256("".join(hashes[split].hexdigest() for split in SPLITS).encode()).hexdigest()
-    summary = _summary(content, counts, sources)
-    _check_sizes(summary)
+    summary = _summary(content, counts, sources, corpus.split_seed)
+    _check_sizes(summary, sources, corpus.split_seed)
     (folder / SUMMARY_FILE).write_text(json.dumps(summary.model_dump(), indent=2, sort_keys=True) + "\n")
     return summary
 
@@ -121,12 +127,13 @@ def _distinct(corpus: ReadableCorpus, counts: Counter[str], progress: Progress) 
             yield document
 
 
-def _summary(content_hash: str, counts: Counter[str], sources: dict[Split, set[str]]) -> CorpusSummary:
+def _summary(content_hash: str, counts: Counter[str], sources: Counter[str], seed: int) -> CorpusSummary:
+    of_split = Counter(split_of(source, seed) for source in sources)
     splits: dict[Split, SplitSize] = {
         split: SplitSize(
             documents=counts[f"{split} documents"],
             characters=counts[f"{split} characters"],
-            sources=len(sources[split]),
+            sources=of_split[split],
         )
         for split in SPLITS
     }
@@ -139,19 +146,30 @@ def _summary(content_hash: str, counts: Counter[str], sources: dict[Split, set[s
     )
 
 
-def _check_sizes(summary: CorpusSummary) -> None:
+def _check_sizes(summary: CorpusSummary, sources: Mapping[str, int], seed: int) -> None:
+    """Raise DataError if a split is too small; `sources` has the characters of each source."""
     sizes, duplicates = summary.splits, summary.exact_duplicates + summary.near_duplicates
+    if all(sizes[split].characters >= MINIMUM_CHARACTERS[split] for split in SPLITS):
+        return
+    other = next((each for each in range(SEEDS_TRIED) if each != seed and _is_enough(sources, each)), None)
     left_out = f"  left out: {duplicates} documents whose texts are equal or nearly equal to those of others"
-    if any(sizes[split].characters < MINIMUM_CHARACTERS[split] for split in SPLITS):
-        raise DataError(
-            [TOO_SMALL]
-            + [
-                f"  {split}: {size.characters} characters in {size.documents} documents of {size.sources} sources, "
-                f"at least {MINIMUM_CHARACTERS[split]} characters are needed"
-                for split, size in sizes.items()
-            ]
-            + ([left_out] if duplicates else [])
-        )
+    raise DataError(
+        [TOO_SMALL if other is None else f"{ANOTHER_SPLIT} write split_seed: {other} in `corpus`. This one has:"]
+        + [
+            f"  {split}: {size.characters} characters in {size.documents} documents of {size.sources} sources, "
+            f"at least {MINIMUM_CHARACTERS[split]} characters are needed"
+            for split, size in sizes.items()
+        ]
+        + ([left_out] if duplicates else [])
+    )
+
+
+def _is_enough(sources: Mapping[str, int], seed: int) -> bool:
+    """Return whether each split of a seed has enough characters."""
+    characters: Counter[Split] = Counter()
+    for source, count in sources.items():
+        characters[split_of(source, seed)] += count
+    return all(characters[split] >= MINIMUM_CHARACTERS[split] for split in SPLITS)
 
 
 def split_file(folder: Path, split: Split) -> Path:
@@ -203,7 +221,7 @@ class DuplicateFilter:
     def classify(self, text: str) -> Literal["new", "exact", "near"]:
         """Return `new`, `exact` or `near`; a new text is added to the index."""
         words = _WORD.findall(text.lower())
-        digest = hashlib.blake2b(" ".join(words).encode(), digest_size=12).digest()
+        digest = hashlib.blake2b(" ".join(words or text.split()).encode(), digest_size=12).digest()
         if digest in self._texts:
             return "exact"
         self._texts.add(digest)

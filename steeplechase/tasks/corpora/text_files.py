@@ -18,6 +18,7 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.corpora.assembly import MINIMUM_CHARACTERS
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.file_lines import CHUNK_BYTES, check_signature, json_of_line, refuse_array, text_lines
+from steeplechase.tasks.corpora.file_lines import PACKED as COMPRESSIONS
 from steeplechase.tasks.corpora.option import CorpusOption
 from steeplechase.tasks.corpora.parquet import parquet_columns, parquet_rows
 from steeplechase.tasks.data_folder import missing, resolved, similar_name
@@ -96,15 +97,11 @@ def _parquet(path: Path, name: str) -> Iterator[Document]:
             yield Document(f"{name}#{row}", text.strip())
 
 
-READERS: dict[str, Callable[[Path, str], Iterator[Document]]] = {
-    ".jsonl": _json_lines,
-    ".txt": _plain,
-    ".parquet": _parquet,
-}
+Reader = Callable[[Path, str], Iterator[Document]]
+READERS: dict[str, Reader] = {".jsonl": _json_lines, ".ndjson": _json_lines, ".txt": _plain, ".parquet": _parquet}
 
 
 READING_VERSION = 1  # incremented when the documents of the same files change
-COMPRESSIONS = (".gz", ".xz")
 PACKED = (*COMPRESSIONS, ".parquet")  # whose bytes are not those of the text
 FEWEST_CHARACTERS = sum(MINIMUM_CHARACTERS.values())
 READING = "reading text files"
@@ -124,7 +121,7 @@ class TextFilesCorpus(CorpusOption):
     kind: Literal["text_files"] = "text_files"
     """Chooses files on this machine."""
     path: str = Field(min_length=1, examples=["text"])
-    """A file or a folder: .txt, WikiExtractor output, .jsonl (each also .gz or .xz), .parquet.
+    """A file or a folder: .txt, WikiExtractor output, .jsonl or .ndjson (each also .gz or .xz), .parquet.
 
     A relative path begins at the working directory, or, if there is nothing, at the folder of the experiment's file.
     `~` and `$NAME` are the home folder and variables; `$STEEPLECHASE_DATA` at its beginning is the folder of
@@ -245,7 +242,8 @@ def _paths_below(root: Path) -> Iterator[Path]:
 
 def _content_suffix(path: Path) -> str:
     """Return the suffix of the content, which a suffix of compression may follow; empty if there is none."""
-    return Path(path.stem).suffix if path.suffix in COMPRESSIONS else path.suffix
+    suffix = Path(path.stem).suffix if path.suffix in COMPRESSIONS else path.suffix
+    return suffix if suffix.lower() in PACKED else suffix.lower()
 
 
 def _mistake(name: str, path: Path) -> str | None:
@@ -271,7 +269,7 @@ def _mistake(name: str, path: Path) -> str | None:
 def _mistake_of_rows(name: str, path: Path) -> str | None:
     """Return why the rows of a file, up to its first text, are no texts; None if they are, or it has no rows."""
     suffix = _content_suffix(path)
-    if suffix not in (".jsonl", ".parquet"):
+    if suffix in ("", ".txt"):
         return None
     try:
         first = next(READERS[suffix](path, name), None)

@@ -183,12 +183,12 @@ def test_a_pipe_is_refused_without_waiting(tmp_path: Path, name: str) -> None:
 
 def test_all_files_that_are_not_read_are_named_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("some text")
-    for name in ("b.pdf", "c.TXT", "notes"):
+    for name in ("b.pdf", "c.doc", "notes"):
         (tmp_path / name).write_text("text")
     (tmp_path / "d.txt").touch()
     with pytest.raises(DataError) as refusal:
         read(tmp_path)
-    assert [line.partition(":")[0] for line in refusal.value.lines] == ["b.pdf", "c.TXT", "d.txt", "notes"]
+    assert [line.partition(":")[0] for line in refusal.value.lines] == ["b.pdf", "c.doc", "d.txt", "notes"]
 
 
 def test_a_missing_path_suggests_what_its_folder_has(tmp_path: Path) -> None:

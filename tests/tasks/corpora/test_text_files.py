@@ -3,12 +3,17 @@
 import gzip
 import json
 import lzma
+import re
+from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 import pyarrow
 import pyarrow.parquet
+import pytest
 
-from steeplechase.tasks.corpora.assembly import SPLITS, split_of
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.corpora.assembly import SPLITS, CorpusSummary, assemble, split_of
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.text_files import TextFilesCorpus
 from steeplechase.tasks.progress import silent
@@ -78,3 +83,40 @@ def test_the_output_of_wikiextractor_needs_no_suffix(tmp_path: Path) -> None:
     (tmp_path / "wiki_00").write_text('<doc id="7" url="" title="A">\nA\n\nText of an article.\n</doc>\n')
     (document,) = read(tmp_path)
     assert (document.source, document.name) == ("wiki_00#7", "A")
+
+
+@pytest.mark.parametrize("name", ["a.ndjson", "a.JSONL", "b.TXT", "b.txt.gz"])
+def test_a_suffix_is_read_in_any_case_and_by_its_other_name(name: str, tmp_path: Path) -> None:
+    content = (json.dumps({"text": "One."}) if name.startswith("a") else "One.").encode() + b"\n"
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    corpus = TextFilesCorpus(path=str(tmp_path / name))
+    assert [document.text for document in corpus.documents(silent)] == ["One."]
+    assert isinstance(corpus.inputs(), dict)
+
+
+def assembled(folder: Path, texts: Sequence[str], seed: int = 0) -> CorpusSummary:
+    """Return the summary of a corpus with a row for each text."""
+    (folder / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    (folder / "out").mkdir(exist_ok=True)
+    return assemble(TextFilesCorpus(path=str(folder / "a.jsonl"), split_seed=seed), folder / "out", silent)
+
+
+@pytest.mark.parametrize("alphabet", ["0123456789 ", "!?.,;:-() ", "\U0001f600\U0001f601\U0001f602 "])
+def test_texts_without_letters_are_no_duplicates_of_each_other(alphabet: str, tmp_path: Path) -> None:
+    random = Random(1)
+    texts = ["x" + "".join(random.choices(alphabet, k=300)) + "x" for _ in range(200)]
+    found = assembled(tmp_path, [text.strip("x") for text in [*texts, *texts[:50]]])
+    assert found.exact_duplicates == 50
+    assert sum(split.documents for split in found.splits.values()) == 200
+
+
+def test_a_split_that_is_too_small_names_a_seed_with_which_it_is_not(tmp_path: Path) -> None:
+    texts = [" ".join(f"{chr(97 + row)}{word}" for word in ["one", "two", "three", "four"]) * 60 for row in range(26)]
+    texts = [f"{text} {chr(97 + row) * 40}" for row, text in enumerate(texts)]
+    with pytest.raises(DataError) as refusal:
+        assembled(tmp_path, texts)
+    found = re.search(r"write split_seed: (\d+) in `corpus`", refusal.value.lines[0])
+    assert found is not None
+    assert assembled(tmp_path, texts, int(found[1])).splits["validation"].characters >= 500
+    with pytest.raises(DataError, match="the corpus is too small"):
+        assembled(tmp_path, texts[:5])

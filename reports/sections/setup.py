@@ -14,6 +14,8 @@ from steeplechase.tasks.corpora.text_files import TextFilesCorpus
 
 HASH_DIGITS = 12
 SPLITS = ("train", "validation", "test")
+MANY_DUPLICATES = 0.1
+"""Share of a corpus's documents; the docstrings of Python's packages have 8% that repeat others."""
 
 
 def scale_of(name: str) -> str:
@@ -59,7 +61,16 @@ def _corpus(results: Results) -> str:
     sizes = f", documents: {', '.join(counts)}" if counts else ""
     left_out = counted(found.unreadable_files, "file left out that is", "files left out that are")
     unreadable = f", {left_out} not valid Python" if found.unreadable_files else ""
-    return f"{kind}{sizes}{unreadable}, sha256 {found.content_hash[:HASH_DIGITS]}"
+    return f"{kind}{sizes}{_duplicates(found)}{unreadable}, sha256 {found.content_hash[:HASH_DIGITS]}"
+
+
+def _duplicates(found: CorpusResult) -> str:
+    """Return how many documents were left out as repeated ones, if they are many."""
+    left_out = found.exact_duplicates + found.near_duplicates
+    read = left_out + sum(split.documents for split in found.splits.values())
+    if left_out < MANY_DUPLICATES * read:
+        return ""
+    return f", {left_out:,} of {read:,} left out because their words, without digits, are those of others"
 
 
 def _other_data(results: Results) -> Iterator[str]:

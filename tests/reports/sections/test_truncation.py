@@ -16,7 +16,7 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import Record, TrialStatus
 from steeplechase.ledger.sessions import Session
 from tests.factories.reports import Trial, document, primary, shared, snapshot
-from tests.factories.stage_results import SQUAD_PART
+from tests.factories.stage_results import PLAUSIBLE, SQUAD_PART
 from tests.factories.tracked_study import still_running, study
 
 ANSWERS: dict[str, JsonValue] = {
@@ -72,9 +72,10 @@ BASELINE = {"architecture": {"depth": 4, "convolution": {"kind": "none"}, "vocab
 GIVEN = {"kind": "vocabulary", "path": "vocab.txt"}
 
 
-def notes(learned: int, **changes: Any) -> list[tuple[str, str]]:
+def notes(learned: int, unknown: int = 0, **changes: Any) -> list[tuple[str, str]]:
+    split: JsonValue = {**SPLIT, "unknown": unknown}
     record = shared(
-        "tokens", "tokens", {"vocabulary": "0", "vocabulary_size": learned, "train": SPLIT, "validation": SPLIT}
+        "tokens", "tokens", {"vocabulary": "0", "vocabulary_size": learned, "train": SPLIT, "validation": split}
     )
     resolved = document(baseline=BASELINE) | changes
     view = snapshot([Trial("baseline", 1).pretrained(3.0)], {"baseline": {}}, (), resolved=resolved)
@@ -95,6 +96,31 @@ def test_both_numbers_are_named() -> None:
 @pytest.mark.parametrize(("learned", "changes"), [(ASKED, {}), (ASKED - 1, {"tokenizer": GIVEN})])
 def test_a_full_or_a_given_vocabulary_has_no_note(learned: int, changes: dict[str, Any]) -> None:
     assert notes(learned, **changes) == []
+
+
+def test_a_text_of_many_unknown_words_is_told_with_both_shares() -> None:
+    ((_, text),) = notes(ASKED, unknown=50, tokenizer=GIVEN)
+    assert text == (
+        "0.0% of the training tokens and 5.0% of the held-out tokens are [UNK], which is predicted as any token is "
+        "and counts in the loss. A larger vocabulary_size has fewer, tokenizer: byte_bpe has none"
+    )
+    assert notes(ASKED, unknown=4) == []
+
+
+@pytest.mark.parametrize(
+    ("exact", "near", "told"),
+    [(15, 15, ", 30 of 130 left out because their words, without digits, are those of others"), (5, 5, "")],
+)
+def test_a_corpus_of_many_repeated_documents_says_so(exact: int, near: int, told: str) -> None:
+    splits = {
+        name: {"documents": count, "characters": 9, "sources": 1}
+        for name, count in (("train", 80), ("validation", 10), ("test", 10))
+    }
+    found = {**PLAUSIBLE["corpus"], "splits": splits, "exact_duplicates": exact, "near_duplicates": near}
+    view = snapshot([Trial("baseline", 1).pretrained(3.0)], {"baseline": {}}, ())
+    view = replace(view, shared=(shared("corpus", "corpus", found),))
+    text = dict(build(view, primary=primary).footer)["Corpus"]
+    assert text == f"documentation, documents: 80 train, 10 validation, 10 test{told}, sha256 0123456789ab"
 
 
 TASK = "docs_pair"

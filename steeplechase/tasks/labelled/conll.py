@@ -157,7 +157,7 @@ def conll_sentences(
     numbered = path.name.removesuffix(path.suffix if path.suffix in (".gz", ".xz") else "").endswith(".conllu")
     first, words, tags = 0, list[str](), list[str]()
     for number, line in text_lines(path, name):
-        cells = line.split("\t") if tabs else line.split()
+        cells = _cells(line, tabs)
         if not line.strip() or cells[0].strip() == DOCUMENT:
             if words:
                 yield first, words, tags
@@ -176,6 +176,11 @@ def conll_sentences(
         yield first, words, tags
 
 
+def _cells(line: str, tabs: bool) -> list[str]:
+    """Return the cells of a line; spaces of Unicode, such as one that does not break, are parts of words."""
+    return line.split("\t") if tabs else [cell for cell in line.split(" ") if cell]
+
+
 def _first_words(path: Path, name: str) -> tuple[Sequence[str], int, bool, int]:
     """Return the names of the columns; of the first line of words its number, whether it has tabs, and its width."""
     names: Sequence[str] = CONLL_U if ".conllu" in path.suffixes else ()
@@ -183,7 +188,7 @@ def _first_words(path: Path, name: str) -> tuple[Sequence[str], int, bool, int]:
         if line.startswith(NAMED_COLUMNS):
             names = line.removeprefix(NAMED_COLUMNS).split()
         elif line.strip() and not line.startswith((COMMENT, DOCUMENT)):
-            return names, number, "\t" in line, len(line.split("\t") if "\t" in line else line.split())
+            return names, number, "\t" in line, len(_cells(line, "\t" in line))
     raise DataError(f"{name}:1: the file has no words")
 
 

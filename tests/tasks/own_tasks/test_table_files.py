@@ -280,3 +280,11 @@ def test_labels_that_no_train_example_has_are_told(
     assert len(told) == bool(said)
     assert all(line.startswith(said) for line in told)
     assert ("To predict numbers" in " ".join(told)) == ("." in train)
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u3000", "\u2028", "\x85"])
+@pytest.mark.parametrize("between", [" ", "\t", "  "])
+def test_a_space_of_unicode_in_a_word_of_conll_separates_no_columns(space: str, between: str, tmp_path: Path) -> None:
+    content = f"10{space}000{between}O\nOslo{between}I-LOC\n"
+    tuning = tuning_of(tmp_path, "r.conll", content, columns={"text": 1, "tags": -1})
+    assert tagged(tuning) == [("10000 Oslo", ("O", "I-LOC"))]

@@ -1,5 +1,6 @@
 """The encoded examples of a downstream task, with the scores of its reference models; reading them from its files."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -69,6 +70,7 @@ class TaskExamplesStage(StageDeclaration):
         self.refuse_changed()
         examples = {part: read.examples for part, read in parts.items()}
         train = _sample(examples.get("train", ()), self.train_examples)
+        _refuse_one_label(task, train)
         dev = _sample(examples["dev"], self.dev_examples)
         left_out = {part: read.left_out for part, read in parts.items()}
         others = {part: examples[part] for part in examples if part not in ("train", "dev")}
@@ -141,6 +143,17 @@ def _source_vocabulary(experiment: Experiment, generation: TextGeneration) -> di
     tokenizer = new.tokenizer or experiment.tokenizer
     read = {"source_tokenizer": tokenizer, "source_tokenizer_read": tokenizer.inputs()}
     return {**read, "source_vocabulary_size": new.vocabulary_size}
+
+
+def _refuse_one_label(task: DownstreamTask, train: Sequence[Example]) -> None:
+    """Raise DataError if a sample of the train examples has one label alone, from which nothing is learned."""
+    labels = {example.label for example in train} - {None}
+    if task.form in ("single", "pair") and task.method == "fine_tune" and len(labels) == 1:
+        (only,) = labels
+        raise DataError(
+            f"{task.name}: all {len(train)} train examples that fine_tuning.train_examples leaves have the label "
+            f"{task.labels[only or 0]!r}; training needs two different ones. Write a larger train_examples"
+        )
 
 
 def _sample(examples: tuple[Example, ...], limit: int | None) -> tuple[Example, ...]:

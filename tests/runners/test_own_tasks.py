@@ -23,6 +23,7 @@ from runners.training.optimisers.adamw import adamw
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.canonical import canonical, canonical_text
+from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.paths import CHECKPOINT, predictions_file
 from steeplechase.ledger.records import Status
@@ -162,6 +163,18 @@ def test_a_table_is_encoded_learned_and_scored(task: str, tmp_path: Path) -> Non
     assert float(str(scores["accuracy"])) > 85
     predictions = json.loads((tuned.folder / predictions_file("dev")).read_text())
     assert set(predictions) == {0, 1}
+
+
+def test_a_sample_of_one_label_alone_is_refused(tmp_path: Path) -> None:
+    lines = ["id,review,stars", *(f"{row},text {row},{'no' if row else 'yes'}" for row in range(40))]
+    (tmp_path / "reviews.csv").write_text("\n".join(lines) + "\n")
+    table = {"kind": "table", "dev_share": 0.2, "columns": COLUMNS, "train": str(tmp_path / "reviews.csv")}
+    tuning = {"tasks": ("reviews",), "sequence_length": 16, "train_examples": 3, "own_tasks": {"reviews": table}}
+    (tmp_path / "experiment").mkdir()
+    stage = stages(simulated.experiment(tmp_path / "experiment", fine_tuning=tuning))["examples reviews"].declaration
+    assert isinstance(stage, ExamplesStage)
+    with pytest.raises(DataError, match=r"all 3 train examples that fine_tuning\.train_examples leaves have .* 'no'"):
+        stage.examples(None)
 
 
 def as_result(kind: str, result: dict[str, JsonValue]) -> object:

@@ -1,13 +1,12 @@
 """Where a stage reads a task: its declaration in the experiment, resolved, and its files."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import settings_of
-from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.errors import DataError, printable
 from steeplechase.tasks.dataset_folder import PublishedData
 from steeplechase.tasks.labelled.task import DownstreamTask
 from steeplechase.tasks.lexicon.synonyms import Synonyms
@@ -22,6 +21,7 @@ from steeplechase.tasks.own_tasks.derived import (
     VariantTask,
     WordEmbeddings,
 )
+from steeplechase.tasks.own_tasks.label_names import alike
 from steeplechase.tasks.own_tasks.resolution import ResolvedTable, resolve
 from steeplechase.tasks.own_tasks.table import TableFiles, TableFormat, TableTask
 
@@ -93,7 +93,7 @@ def table_notes(tuning: FineTuning) -> Iterator[str]:
     for name, table in _tables(tuning):
         counts = ", ".join(f"{part} {count:,}" for part, count in table.counts.items())
         labels = table.labels.get("train", {})
-        shown = ", ".join(f"{label} {count:,}" for label, count in [*labels.items()][:SHOWN_LABELS])
+        shown = ", ".join(f"{printable(label)} {count:,}" for label, count in [*labels.items()][:SHOWN_LABELS])
         more = f" and {len(labels) - SHOWN_LABELS} more" if len(labels) > SHOWN_LABELS else ""
         left_out = f"; {table.unlabelled:,} rows without a label are left out" if table.unlabelled else ""
         yield f"{name}: {counts} examples{f'; labels in train: {shown}{more}' if labels else ''}{left_out}"
@@ -127,9 +127,9 @@ def _warnings(table: ResolvedTable) -> Iterator[str]:
     if table.repeated_in_train:
         share = f"{table.repeated_in_train} of {table.counts['dev']} dev examples"
         yield f"{share} have the texts of a train example"
-    if alike := _alike(table.format.all_labels):
-        shown = "; ".join(", ".join(ascii(label) for label in labels) for labels in alike)
-        yield f"labels that differ in case or Unicode form alone are different labels: {shown}"
+    if same := alike(table.format.all_labels):
+        shown = "; ".join(", ".join(ascii(label) for label in labels) for labels in same)
+        yield f"labels that differ in case, Unicode form or invisible characters alone are different labels: {shown}"
     yield from _never_taught(table)
     labels = table.labels.get("train", {})
     for label in labels if table.format.columns.predicted == "label" else ():
@@ -141,6 +141,8 @@ def _warnings(table: ResolvedTable) -> Iterator[str]:
         rule = "begin and end with a quotation mark, which is read as text; quotes: true reads them"
         yield f"{table.quoted} cells of .tsv {rule}"
     yield from _without_value(table)
+    for reason, metrics in grouped(table.uncounted).items():
+        yield f"{', '.join(metrics)}: {reason}"
     if table.answers_absent or table.answers_moved:
         yield answers_warning(table.answers, table.answers_absent, table.answers_moved)
 
@@ -185,14 +187,6 @@ def _without_value(table: ResolvedTable) -> Iterator[str]:
     """Yield the metrics that have no value because the dev examples have one label or one value."""
     for reason, metrics in sorted(grouped(table.without_value).items()):
         yield f"no value of {', '.join(metrics)} on dev: {reason}"
-
-
-def _alike(labels: tuple[str, ...]) -> list[list[str]]:
-    """Return the groups of labels that are equal without case, Unicode form and white space around them."""
-    groups: dict[str, list[str]] = {}
-    for label in labels:
-        groups.setdefault(unicodedata.normalize("NFKC", label).casefold().strip(), []).append(label)
-    return [group for group in groups.values() if len(group) > 1]
 
 
 def limited(source: TaskSource, part: str, setting: int | None) -> int | None:

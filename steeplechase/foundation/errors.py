@@ -160,3 +160,8 @@ def not_one_of(name: str, what: str, known: Iterable[str]) -> str:
 def install_extra(extra: str) -> str:
     """Return how an optional extra is installed, beside a wheel and in a checkout."""
     return f"run: pip install 'steeplechase[{extra}]', or in a checkout pip install -e '.[{extra}]'"
+
+
+def printable(text: str) -> str:
+    """Return a text whose characters that a terminal does not show, such as line breaks, are written as escapes."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)

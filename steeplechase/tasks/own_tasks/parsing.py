@@ -1,7 +1,9 @@
 """Turns the rows of a user's table into examples; every wrong value is a mistake with file, line, column and rule."""
 
+import json
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +16,9 @@ from steeplechase.tasks.own_tasks.columns import Column, TableLayout, named
 from steeplechase.tasks.own_tasks.rows import TableRow, format_of, table_rows
 
 SHOWN_CHARACTERS = 40
+NO_NUMBERS = ("", "nan", "na", "n/a", "none", "null")
+"""What tables write in lower case where a number is missing."""
+DECIMAL_COMMA = re.compile(r"[-+]?[0-9]*,[0-9]+")
 EXACT_INTEGERS = 2**53  # as doubles
 
 
@@ -167,16 +172,19 @@ class _Parser:
         if isinstance(value, bool):
             return str(value).lower()
         if value is not None and not isinstance(value, str | int):
-            rest = (
-                "; a number to be predicted is named by columns.value" if isinstance(value, float | Decimal) else ""
-            )
-            self._wrong(row, column, f"{_shown(value)}, expected a text or a whole number{rest}")
+            is_number = isinstance(value, float | Decimal)
+            rest = "; write whole numbers without .0, and name numbers to be predicted by columns.value"
+            self._wrong(row, column, f"{_shown(value)}, expected a text or a whole number{rest if is_number else ''}")
             return ""
         text = "" if value is None else str(value).strip()
         if not text:
-            rest = '; unlabelled: [""] leaves such rows out' if column == self._columns.label else ""
-            self._wrong(row, column, f"{'null' if value is None else 'empty'}{rest}")
+            self._wrong(row, column, f"{'null' if value is None else 'empty'}{self._left_out(column, '')}")
         return text
+
+    def _left_out(self, column: Column, written: str) -> str:
+        """Return how rows with this in the place of a label or value are left out; empty where they cannot be."""
+        can = column in (self._columns.label, self._columns.value) and not self._columns.options
+        return f"; unlabelled: {json.dumps([written])} leaves such rows out" if can else ""
 
     def _number(self, row: TableRow, column: Column) -> float:
         value = row.values[column]
@@ -186,7 +194,10 @@ class _Parser:
         except (ValueError, OverflowError):
             number = math.nan
         if not math.isfinite(number) or isinstance(value, bool):
-            self._wrong(row, column, f"{_shown(value)}, expected a finite number")
+            written = "" if value is None else str(value).strip()
+            is_none = written.lower() in NO_NUMBERS
+            rest = self._left_out(column, written) if is_none else _with_a_point(written)
+            self._wrong(row, column, f"{_shown(value)}, expected a finite number{rest}")
         return number
 
     def _option(self, row: TableRow, endings: Sequence[str]) -> str:
@@ -261,6 +272,11 @@ class _Parser:
         self._mistakes.add(row.line, f"{named(column)}: {message}")
 
 
+def _with_a_point(written: str) -> str:
+    """Return the remedy of a number with a comma before its decimals; empty for other texts."""
+    return "; decimals are written with a point" if DECIMAL_COMMA.fullmatch(written) else ""
+
+
 def _listed(value: object) -> list[object]:
     """Return answers as a list; a text or a number alone is one, nothing is none."""
     if isinstance(value, list):
@@ -269,18 +285,5 @@ def _listed(value: object) -> list[object]:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = "bytes" if isinstance(value, bytes) else repr(value)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
-
-
-def unknown_labels(file: ParsedFile, labels: Sequence[str], column: Column, origin: str) -> Iterator[tuple[int, str]]:
-    """Yield the line and the message of every label that is not among `labels`, each label of a row once."""
-    known = frozenset(labels)
-    for row in file.rows:
-        for label in dict.fromkeys(row.labels):
-            if label not in known:
-                allowed = ", ".join(labels[:12]) + (", …" if len(labels) > 12 else "")
-                yield (
-                    row.line,
-                    f"{named(column)}: {label!r} is not a label {origin}: {allowed}.{did_you_mean(label, labels)}",
-                )

@@ -11,7 +11,8 @@ from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.labelled.without_value import without_value
 from steeplechase.tasks.own_tasks.columns import TableColumns, named
-from steeplechase.tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file, unknown_labels
+from steeplechase.tasks.own_tasks.label_names import unknown_labels
+from steeplechase.tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file
 from steeplechase.tasks.own_tasks.table import (
     TableFormat,
     TableTask,
@@ -20,6 +21,7 @@ from steeplechase.tasks.own_tasks.table import (
     split,
     texts_of,
 )
+from steeplechase.tasks.own_tasks.uncounted import uncounted
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 ENTITIES, OUTSIDE = "entity_", "O"
@@ -40,6 +42,8 @@ class ResolvedTable:
     """Number of examples (of tags: of words) by part and label; empty for other targets."""
     without_value: Mapping[str, str] = field(default_factory=dict)
     """The metrics that the dev examples give no value, each with the reason."""
+    uncounted: Mapping[str, str] = field(default_factory=dict)
+    """What is wrong with the metrics that cannot count the words of some dev answers or targets."""
     unlabelled: int = 0
     """Number of rows without a label, in all files, which are left out."""
     quoted: int = 0
@@ -67,7 +71,8 @@ def resolve(name: str, task: TableTask) -> ResolvedTable:
     try:
         return _resolved(task.format, content)
     except DataError as error:
-        raise DataError(_at_its_column(line, name, task.columns) for line in error.lines) from error
+        lines = [_at_its_column(line, name, task.columns) for line in error.lines]
+        raise DataError([*lines, *_test_without_labels(task, located, error.lines)]) from error
 
 
 def _at_its_column(line: str, task: str, columns: TableColumns) -> str:
@@ -80,6 +85,14 @@ def _at_its_column(line: str, task: str, columns: TableColumns) -> str:
             if any(text in line for text in (f"no column {column!r}", *fields)):
                 return f"fine_tuning.own_tasks.{task}.columns.{content}: {line}"
     return line
+
+
+def _test_without_labels(task: TableTask, located: Mapping[str, Path], lines: Sequence[str]) -> Iterator[str]:
+    """Yield the remedy where a test file has no column of labels, or rows without one."""
+    of_test = [line for line in lines if "test" in located and line.startswith(f"{located['test']}:")]
+    target = getattr(task.columns, task.columns.predicted, ()) or task.columns.label
+    if any(f"no column {target!r}" in line or "unlabelled" in line for line in of_test):
+        yield f"{located['test']}: test is scored beside dev and needs labels; leave out `test` where it has none"
 
 
 @cache
@@ -114,6 +127,7 @@ def _resolved(declared: TableFormat, content: tuple[tuple[str, Path, str], ...])
         repeated,
         labels={part: _counted(each, table) for part, each in rows.items()} if table.label_column else {},
         without_value={} if table.squad or table.columns.target else _without_value(table, rows["dev"]),
+        uncounted=uncounted(table, rows["dev"]),
         unlabelled=sum(file.unlabelled for file in files.values()),
         quoted=sum(file.quoted for file in files.values()),
         answers=sum(len(question.answers) for file in squad for question in file.questions),
@@ -159,7 +173,7 @@ def _check_labels(declared: TableFormat, table: TableFormat, by_part: Mapping[st
     """Add the mistakes that need the labels of all files."""
     train = by_part["train"]
     origin = "in fine_tuning.own_tasks" if declared.labels else f"of {train.mistakes.name}"
-    if table.label_column and not table.columns.options:
+    if table.label_column and table.labels and not table.columns.options:
         for file in {id(file): file for file in by_part.values()}.values():
             for line, message in unknown_labels(file, table.labels, table.label_column, origin):
                 file.mistakes.add(line, message)

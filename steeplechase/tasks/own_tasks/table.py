@@ -3,6 +3,7 @@
 One table may be split into train and dev: by a hash of the texts, which no label and no order of rows enters.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +20,8 @@ from steeplechase.foundation.schema import JsonValue, Schema, Share
 from steeplechase.tasks.data_folder import resolved, similar_name
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles, Version
 from steeplechase.tasks.own_tasks.columns import DEFAULTS, METRICS, Column, TableColumns, TableLayout
-from steeplechase.tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file, unknown_labels
+from steeplechase.tasks.own_tasks.label_names import unknown_labels
+from steeplechase.tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file
 from steeplechase.tasks.own_tasks.rows import KNOWN, format_of, is_conll
 from steeplechase.tasks.splits import LoadedSplit
 from steeplechase.tasks.squad.questions import SquadFile, read_rows
@@ -154,7 +156,7 @@ class TableFiles(Schema):
         named = {"train": self.train, "dev": self.dev or self.train, "test": self.test}
         found = {part: resolved(path) for part, path in named.items() if path is not None}
         absent = [
-            f"{files.origin}.{part}: {path}: no such file{similar_name(path)}"
+            f"{files.origin}.{part}: {path}: {_why_no_file(path)}"
             for part, path in found.items()
             if not path.is_file() and (part != "dev" or self.dev)
         ]
@@ -182,6 +184,12 @@ class TableFiles(Schema):
         assert isinstance(found, SquadFile)
         assert found.version == version
         return found
+
+
+def _why_no_file(path: Path) -> str:
+    if path.is_dir():
+        return "a folder, not a file"
+    return "a symbolic link that leads to no file" if path.is_symlink() else f"no such file{similar_name(path)}"
 
 
 class TableTask(TableFormat, TableFiles):
@@ -256,15 +264,19 @@ def _is_tagged(columns: TableColumns) -> bool:
 
 
 def split(rows: Sequence[ParsedRow], dev_share: float) -> dict[str, tuple[ParsedRow, ...]]:
-    """Return the rows of train and dev: equal texts are in one part, chosen by a hash of the text alone."""
+    """Return the rows of train and dev: equal texts are in one part, chosen by a hash of the text alone.
+
+    A text that is repeated more often than the share has room for is in train, unless dev would be empty.
+    """
     hashes = [sha256(SALT + "\0".join(texts_of(row.example)).encode()).digest() for row in rows]
     groups = Counter(hashes)
-    wanted, chosen, count = dev_share * len(rows), set[bytes](), 0
+    room, chosen = math.ceil(dev_share * len(rows)), set[bytes]()
     for group in sorted(groups):
-        if count >= wanted:
-            break
-        chosen.add(group)
-        count += groups[group]
+        if groups[group] <= room:
+            chosen.add(group)
+            room -= groups[group]
+    if groups and not chosen:
+        chosen.add(min(groups, key=lambda group: (groups[group], group)))
     return {
         "train": tuple(row for row, key in zip(rows, hashes, strict=True) if key not in chosen),
         "dev": tuple(row for row, key in zip(rows, hashes, strict=True) if key in chosen),

@@ -2,45 +2,16 @@
 
 import json
 import math
-import re
 from pathlib import Path
-from typing import Any
 
 import pyarrow
 import pyarrow.parquet
 import pytest
 
-from steeplechase.configuration.fine_tuning import FineTuning
-from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.own_tasks.columns import TableColumns
-from steeplechase.tasks.own_tasks.resolution import resolve
-from steeplechase.tasks.own_tasks.table import TableTask
+from tests.factories.refused_tables import GOOD, LABELLED, refused
 
-AS_VALUE = "; a number to be predicted is named by columns.value"
-LABELLED = {"text": "review", "label": "stars"}
-GOOD = "review,stars\ngood,yes\nbad,no\n"
-
-
-def refused(folder: Path, train: str | bytes, columns: dict[str, Any] | None = None, **more: Any) -> list[str]:
-    """Return the lines of the refusal, with the file's name for its path, and without its column's setting."""
-    suffix = more.pop("suffix", "csv")
-    content = train if isinstance(train, bytes) else train.encode()
-    (folder / f"train.{suffix}").write_bytes(content)
-    for part in ("dev", "test"):
-        if part in more:
-            (folder / f"{part}.csv").write_text(more[part], encoding="utf-8")
-            more[part] = str(folder / f"{part}.csv")
-    more = more if more.keys() & {"dev", "dev_share"} else {"dev_share": 0.5, **more}
-    document = {"kind": "table", "train": str(folder / f"train.{suffix}"), "columns": columns or LABELLED, **more}
-    tuning = FineTuning.model_validate({"own_tasks": {"r": document}}, strict=False)
-    task = tuning.own_tasks["r"]
-    assert isinstance(task, TableTask)
-    before = sorted(path.read_bytes() for path in folder.iterdir())
-    with pytest.raises(DataError) as refusal:
-        resolve("r", task)
-    assert sorted(path.read_bytes() for path in folder.iterdir()) == before
-    lines = (re.sub(r"^fine_tuning\.own_tasks\.r\.columns\.\w+: ", "", line) for line in refusal.value.lines)
-    return [line.replace(f"{folder}/", "") for line in lines]
+AS_VALUE = "; write whole numbers without .0, and name numbers to be predicted by columns.value"
 
 
 @pytest.mark.parametrize(
@@ -98,6 +69,7 @@ def test_all_mistakes_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
         'train.csv:4: stars: empty; unlabelled: [""] leaves such rows out',
         "dev.csv:3: 3 cells, expected 2: review, stars",
         "dev.csv:2: stars: 'yess' is not a label of train.csv: no, yes. Did you mean 'yes'?",
+        "test.csv: test is scored beside dev and needs labels; leave out `test` where it has none",
     ]
 
 
@@ -117,11 +89,23 @@ def test_identifiers_are_unique_in_a_file(tmp_path: Path) -> None:
     assert refused(tmp_path, text, {**LABELLED, "id": "id"}) == ["train.csv:4: id: duplicate '7', first in line 2"]
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-Infinity", "1e999", "much", "", "1,5", "1_000"])
-def test_a_value_is_a_finite_number(value: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("value", "remedy"),
+    [
+        *((value, "") for value in ("inf", "-Infinity", "1e999", "much", "1_000", "1,5,0")),
+        ("1,5", "; decimals are written with a point"),
+        *((value, f'; unlabelled: ["{value}"] leaves such rows out') for value in ("", "nan", "N/A")),
+    ],
+)
+def test_a_value_is_a_finite_number(value: str, remedy: str, tmp_path: Path) -> None:
     cell = f'"{value}"' if "," in value else value
     lines = refused(tmp_path, f"review,how\ngood,{cell}\nbad,2\n", {"text": "review", "value": "how"})
-    assert lines == [f"train.csv:2: how: {value!r}, expected a finite number"]
+    assert lines == [f"train.csv:2: how: {value!r}, expected a finite number{remedy}"]
+    if "unlabelled" in remedy:
+        (refusal,) = refused(
+            tmp_path, f"review,how\ngood,{cell}\nbad,2\n", {"text": "review", "value": "how"}, unlabelled=(value,)
+        )
+        assert "expected a finite number" not in refusal
 
 
 def test_f1_is_of_two_labels(tmp_path: Path) -> None:
@@ -137,7 +121,7 @@ OPTIONS = {"text": "start", "options": ("x", "y"), "label": "right"}
     [
         ("He,runs,,0", "train.csv:2: y: empty, expected a text"),
         ("He,runs,flies,2", "train.csv:2: right: '2', expected one of 0, 1, x, y."),
-        ("He,runs,flies,", "train.csv:2: right: empty"),
+        ("He,runs,flies,", "train.csv:2: right: empty"),  # `unlabelled` is not for options
         ("He,runs,runs ,0", "train.csv:2: right: the right option, 'runs', is repeated in another column"),
         ("He,runs,0", "train.csv:2: 3 cells, expected 4: start, x, y, right"),
     ],

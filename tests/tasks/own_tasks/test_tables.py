@@ -1,5 +1,7 @@
 """Tables of a user: every format gives the same examples; splits; declarations that contradict themselves."""
 
+import math
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -149,7 +151,9 @@ def test_a_dev_share_keeps_equal_texts_in_one_part_whatever_the_order(
     train, dev = ({one.first for one in divided[part].examples} for part in ("train", "dev"))
     assert not train & dev
     assert len(divided["train"].examples) + len(divided["dev"].examples) == len(rows)
-    assert len(divided["dev"].examples) >= share * len(rows)
+    room = math.ceil(share * len(rows)) - len(divided["dev"].examples)
+    assert room >= 0
+    assert all(count > room for count in Counter(one.first for one in divided["train"].examples).values())
     random.shuffle(rows)
     shuffled = parts(declared(write_csv(folder / "s.csv", rows), dev_share=share))
     assert {one.first for one in shuffled["dev"].examples} == dev
@@ -207,13 +211,25 @@ def test_dev_examples_that_are_in_train_are_counted(tmp_path: Path) -> None:
 
 
 def test_labels_that_differ_in_case_or_unicode_form_alone_are_warned_of(tmp_path: Path) -> None:
-    stars = ("positive", "Positive", "caf\u00e9", "cafe\u0301", "negative")
+    stars = ("positive", "Positive", "caf\u00e9", "cafe\u0301", "negative", "negative\u200b")
     rows = [{"id": str(place), "review": f"text {place}", "stars": label} for place, label in enumerate(stars * 3)]
     task = declared(write_csv(tmp_path / "r.csv", rows))
     lines = table_warnings(FineTuning(own_tasks={"reviews": task}, tasks=("reviews",)))
     (line,) = (line for line in lines if "Unicode form" in line)
-    assert line.startswith("fine_tuning.own_tasks.reviews: labels that differ in case or Unicode form alone are ")
-    assert line.endswith("'Positive', 'positive'; 'cafe\\u0301', 'caf\\xe9'")
+    assert line == (
+        "fine_tuning.own_tasks.reviews: labels that differ in case, Unicode form or invisible characters alone are "
+        "different labels: 'Positive', 'positive'; 'cafe\\u0301', 'caf\\xe9'; 'negative', 'negative\\u200b'"
+    )
+
+
+def test_a_text_that_is_most_of_a_table_is_in_train(tmp_path: Path) -> None:
+    rows = [{"review": "ok" if place < 30 else f"text {place}", "stars": str(place % 2)} for place in range(40)]
+    for share in (0.1, 0.2, 0.3, 0.7):
+        dev = parts(declared(write_csv(tmp_path / "r.csv", rows), dev_share=share))["dev"].examples
+        assert len(dev) == min(10, 40 * share)
+    rows = [{"review": "one" if place < 10 else "two", "stars": str(place % 2)} for place in range(30)]
+    dev = parts(declared(write_csv(tmp_path / "r.csv", rows), dev_share=0.1))["dev"].examples
+    assert {each.first for each in dev} == {"one"}  # dev is not empty
 
 
 @pytest.mark.parametrize(

@@ -40,11 +40,13 @@ def vocabulary_text(pieces: Sequence[str]) -> str:
 def read_vocabulary(path: Path, largest: int | None = None, settings: Settings | None = None) -> list[str]:
     """Return the pieces of a vocabulary file in order; `largest` is the maximum number of pieces.
 
-    The file may be a tokenizer.json of WordPiece that has these `settings`.
+    The file may be a tokenizer.json of WordPiece that has these `settings`; a folder has vocab.txt or this.
 
     Raises DataError, all mistakes at once: not a readable UTF-8 file, empty lines, spaces, duplicates (with
     both lines), missing special tokens, too many pieces.
     """
+    if path.is_dir():
+        path = next((path / name for name in (VOCABULARY_FILE, TOKENIZER_FILE) if (path / name).exists()), path)
     is_document = is_tokenizer_file(path)
     pieces = pieces_and_model(path, "WordPiece", settings or {})[0] if is_document else _lines(path)
     mistakes = _mistakes(str(path), pieces)
@@ -165,6 +167,11 @@ def _merge_mistakes(path: Path, lines: list[tuple[int, str]], pieces: Collection
 
 def read_scores(path: Path, largest: int | None = None) -> tuple[list[str], list[float]]:
     """Return the pieces and log-probabilities of SentencePiece's .vocab file. Raises DataError, all at once."""
+    if path.is_dir() or is_tokenizer_file(path):
+        raise DataError(
+            f"{path}: expected SentencePiece's .vocab, with a piece, a tab and a log-probability per line; the "
+            "unigram model of a checkpoint's folder is read by `steeplechase import`"
+        )
     rows = [line.split("\t") for line in _lines(path)]
     pieces, scores, mistakes = [row[0] for row in rows], [], []
     for number, row in enumerate(rows, start=1):

@@ -9,7 +9,7 @@ import pytest
 import tokenizers
 
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.tokenizer import BpeOption, ByteBpeOption, GivenVocabulary
+from steeplechase.tasks.tokenizer import BpeOption, ByteBpeOption, GivenVocabulary, UnigramOption
 from steeplechase.tasks.tokenizer.tokenizer import TokenizerOption
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -67,6 +67,25 @@ def test_a_tokenizer_file_gives_the_librarys_tokens(kind: str, tmp_path: Path) -
     option = OPTIONS[kind](str(path))
     assert isinstance(option.inputs(), dict)
     assert option.tokenizer([], 300).encode(TEXTS) == [each.ids for each in reference.encode_batch(TEXTS)]
+
+
+def test_a_folder_of_transformers_is_read(tmp_path: Path) -> None:
+    reference = written(tmp_path / "tokenizer.json", "vocabulary")
+    tokens = [each.ids for each in reference.encode_batch(TEXTS)]
+    assert GivenVocabulary(path=str(tmp_path)).tokenizer([], 300).encode(TEXTS) == tokens
+    pieces = sorted(reference.get_vocab(), key=reference.get_vocab().__getitem__)
+    (tmp_path / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces))
+    (tmp_path / "tokenizer.json").unlink()
+    assert GivenVocabulary(path=str(tmp_path)).tokenizer([], 300).encode(TEXTS) == tokens
+
+
+def test_unigram_names_the_file_that_it_reads_in_one_line(tmp_path: Path) -> None:
+    written(tmp_path / "tokenizer.json", "bpe")
+    for path in (tmp_path, tmp_path / "tokenizer.json"):
+        with pytest.raises(DataError) as refused:
+            UnigramOption(path=str(path)).inputs()
+        (line,) = refused.value.lines
+        assert line.startswith(f"{path}: expected SentencePiece's .vocab")
 
 
 def test_special_tokens_may_have_been_added_to_the_vocabulary(tmp_path: Path) -> None:

@@ -52,8 +52,8 @@ class GivenVocabulary(TokenizerOption):
     kind: Literal["vocabulary"] = "vocabulary"
     """Chooses a WordPiece vocabulary that is there already."""
     path: str = Field(examples=["vocab.txt"])
-    """The vocabulary file, one piece to a line, special tokens first, or a tokenizer.json of WordPiece;
-    `$STEEPLECHASE_DATA` may be its beginning."""
+    """The vocabulary file, one piece to a line, special tokens first, or a tokenizer.json of WordPiece, or a folder
+    with one of them; `$STEEPLECHASE_DATA` may be its beginning."""
     lowercase: bool = True
     """Lower-case the text and strip accents; has to fit the vocabulary."""
 

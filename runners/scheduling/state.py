@@ -40,6 +40,7 @@ class RunState:
         self.part = WHOLE
         """The part of the trials that is run now."""
         self.rows = Rows(path)
+        self.rows.add(Fact("document", experiment.model_dump(mode="json")))
         self.trials: dict[str, Trial] = {}
         """By name, in the order in which they were declared."""
         self._order: list[tuple[int, int, int, str]] = []

@@ -122,12 +122,13 @@ class Ledger:
             begin(self._connection, self.path)
         try:
             yield
+            with self._translated_errors():
+                self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # SQLite itself ends one that fills the disk
+                self._connection.execute("ROLLBACK")
             self._facts = None
             raise
-        with self._translated_errors():
-            self._connection.execute("COMMIT")
 
     def close(self) -> None:
         """Close the connection; every written row is already on disk."""

@@ -6,7 +6,7 @@ AWS_ENDPOINT_URL, roles); none is part of the URL or written anywhere.
 
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -85,7 +85,12 @@ class ObjectStore:
         self.write(name, token.encode())
         if not self.answers(token):
             raise MachineError(f"{self.url}: what is written is not what is read")
-        yield
+        try:
+            yield
+        except BaseException:
+            with suppress(MachineError):  # the error itself is told
+                self.delete(name)
+            raise
         self.delete(name)
 
     def answers(self, token: str) -> bool:

@@ -57,22 +57,27 @@ def histories_of(ledger: TrialRows, labels: Sequence[str]) -> tuple[TrialHistory
             records.setdefault(record.trial, []).append(record)
     for decision in ledger.decisions():
         decisions.setdefault(decision.trial, []).append(decision)
-    ended = stopped_at_end_of_budget(ledger.decisions(), _policy(ledger.fact("document")))
+    document = ledger.fact("document")
+    ended, between = stopped_at_end_of_budget(ledger.decisions(), _policy(document)), _checkpoints(document)
     found = (
-        history_of(trial, records.get(trial.name, ()), decisions.get(trial.name, ()), labels)
+        history_of(trial, records.get(trial.name, ()), decisions.get(trial.name, ()), labels, between)
         for trial in ledger.trials()
     )
     return tuple(replace(each, stopped_at_end_of_budget=each.trial.name in ended) for each in found)
 
 
 def history_of(
-    trial: TrialRow, records: Iterable[Record], decisions: Iterable[Decision], labels: Sequence[str]
+    trial: TrialRow,
+    records: Iterable[Record],
+    decisions: Iterable[Decision],
+    labels: Sequence[str],
+    checkpoints: frozenset[int] = frozenset(),
 ) -> TrialHistory:
-    """Return the history of one trial from its rows."""
+    """Return the history of one trial from its rows; `checkpoints` are the tokens of those that are no rung."""
     own_decisions = tuple(decision for decision in decisions if decision.trial == trial.name)
     latest = latest_records(record for record in records if record.trial == trial.name)
     stop = next((decision.level for decision in own_decisions if not decision.cleared), None)
-    audited = set() if stop is None else _labels_beyond(latest, stop)
+    audited = set() if stop is None else _labels_beyond(latest, stop, checkpoints)
     before_stop = tuple(record for record in latest if record.label not in audited)
     audit = tuple(record for record in latest if record.label in audited)
     statuses = {record.label: record.status for record in before_stop}
@@ -80,11 +85,11 @@ def history_of(
     return TrialHistory(trial, before_stop, own_decisions, status, audit)
 
 
-def _labels_beyond(records: Sequence[Record], level: int) -> set[str]:
+def _labels_beyond(records: Sequence[Record], level: int, checkpoints: frozenset[int]) -> set[str]:
     """Return the stages past the hurdle that stopped the trial, which only an audit runs."""
     labels = [(record.label, StageLabel.parse(record.label)) for record in records]
-    rungs = sorted({label.tokens for _, label in labels if label.kind == PRETRAIN and label.tokens is not None})
-    stopped_at = rungs[level : level + 1]
+    trained = {label.tokens for _, label in labels if label.kind == PRETRAIN and label.tokens is not None}
+    stopped_at = sorted(trained - checkpoints)[level : level + 1]
     return {text for text, label in labels if label.tokens is None or (stopped_at and label.tokens > stopped_at[0])}
 
 
@@ -133,6 +138,16 @@ def stopped_at_end_of_budget(decisions: Iterable[Decision], policy: str | None) 
         elif has_hurdle and not decision.cleared and decision.value is not None:
             ended.add(decision.trial)
     return frozenset(ended)
+
+
+def _checkpoints(document: JsonValue) -> frozenset[int]:
+    """Return the tokens of the checkpoints in an experiment's document at which no hurdle stands."""
+    pretraining = document.get("pretraining") if isinstance(document, dict) else None
+    fields = pretraining if isinstance(pretraining, dict) else {}
+    hurdle, checkpoints = fields.get("hurdle"), fields.get("checkpoints")
+    rungs = hurdle.get("rungs") if isinstance(hurdle, dict) else None
+    tokens, known = (each if isinstance(each, list) else [] for each in (checkpoints, rungs))
+    return frozenset(each for each in tokens if isinstance(each, int) and each not in known)
 
 
 def _policy(document: JsonValue) -> str | None:

@@ -238,6 +238,13 @@ def test_a_recorded_url_is_checked(url: str, tmp_path: Path) -> None:
     assert "password" not in str(refused.value).replace("user and password", "")
 
 
+def test_a_probe_leaves_nothing_where_its_user_fails(tmp_path: Path) -> None:
+    store = ObjectStore(f"file://{tmp_path}/objects")
+    with pytest.raises(ZeroDivisionError), store.probe("token"):
+        raise ZeroDivisionError
+    assert not store.answers("token")
+
+
 def test_what_a_killed_copy_left_is_removed_by_the_next(tmp_path: Path) -> None:
     url = f"file://{tmp_path}/objects"
     publish(artifact_store(tmp_path / "here", url))

@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.statistics.trial_status import status_of
+from runners.dag import shared_stages
 from runners.opening import RunRequest, open_ledger
+from runners.scheduler import fold
+from runners.search.history import SearchHistory
 from runners.tracking.mirrored_run import stop_reason
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.checkpoints import tuned_trials
@@ -24,6 +27,7 @@ from tests.factories import simulated_training as simulated
 from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.keys import KEY, key_of
 from tests.factories.plans import kept
+from tests.factories.simulated_training import Track
 from tests.factories.stage_results import PLAUSIBLE, plausible, result_of
 
 TRIAL = TrialRow("dynamic/1", "dynamic", 1)
@@ -105,6 +109,25 @@ def test_a_snapshot_folds_every_trial_and_is_over_when_each_has_ended() -> None:
         assert [history.trial.seed for history in done.of_arm("dynamic")] == [1, 2, 3]
         assert [row.label for row in done.shared] == ["corpus"]
         assert all(len(history.records) == len(LABELS) for history in done.histories)
+
+
+def test_a_checkpoint_is_no_rung(tmp_path: Path) -> None:
+    settings = {"tokens": 2560, "seeds": [1], "hurdle": simulated.HURDLES, "checkpoints": [320, 960]}
+    experiment = simulated.search(tmp_path, pretraining=settings)
+    path = tmp_path / "ledger.sqlite"
+    with closing(Ledger(path)) as ledger:
+        ledger.set_fact("document", experiment.model_dump(mode="json"))
+    found = Track(experiment, tmp_path).run()
+    stopped = [history for history in found.histories if history.status is TrialStatus.STOPPED]
+    assert stopped
+    for history in stopped:
+        assert history.audit == ()
+        assert history.records[-1].label == f"pretrain@{simulated.HURDLES['rungs'][history.decisions[-1].level]}"
+    with closing(Ledger(path)) as ledger:
+        seen = SearchHistory(experiment, ledger).candidates
+        rows = fold(experiment, shared_stages(experiment), ledger).rows
+    assert SearchHistory(experiment, rows).candidates == seen
+    assert {len(seen[history.trial.arm].losses) for history in stopped} <= {2, 4}
 
 
 def test_the_end_of_a_budget_is_told_from_a_hurdle_and_from_setting_one() -> None:

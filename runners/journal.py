@@ -254,7 +254,8 @@ class Journal:
 
     def _scored(self, task: StageTask, outcome: Outcome) -> StageResult:
         run = self._fine_tuning_runs.get(task.label)
-        return scored_result(task.stage, outcome, self.store, run, self._own_metrics)
+        examples = None if run is None else self.state.shared_stages.get(str(StageLabel("examples", task=run.task)))
+        return scored_result(task.stage, outcome, self.store, run, self._own_metrics, examples)
 
     def _is_outdated(self, record: Record) -> bool:
         return isinstance(record.result, FineTuneResult) and not has_metrics(record.result, self._own_metrics)

@@ -1,30 +1,37 @@
-"""Predictions of a part beside its references, with labels by name, as a user's metrics read them."""
+"""A user's metrics of a part: its predictions beside its references, with labels by name."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steeplechase.tasks.labelled.dev_halves import selection_half
 from steeplechase.tasks.labelled.encoding import load_examples
 from steeplechase.tasks.labelled.forms import load_text_pairs, load_words
 from steeplechase.tasks.labelled.scoring import references_of
 from steeplechase.tasks.labelled.task import DownstreamTask
-
-Halves = Callable[[], NDArray[np.bool_]]
-"""Returns which examples are in the half that a hyperparameter search selects on."""
+from steeplechase.tasks.own_metrics import own_scores
 
 
-def named_pairs(
-    task: DownstreamTask, part: Path, predictions: Sequence[Any]
-) -> tuple[Sequence[Any], Sequence[Any], Halves]:
+def own_metric_scores(
+    own: Sequence[str],
+    task: DownstreamTask,
+    part: Path,
+    predictions: Sequence[Any],
+    reporting: NDArray[np.bool_] | None,
+) -> dict[str, float]:
+    """Return a user's metrics of the examples of a part that are reported on, of all without a mask of them."""
+    references, predicted = named_pairs(task, part, predictions)
+    rows = np.arange(len(references)) if reporting is None else np.flatnonzero(reporting)
+    sides = [references[row] for row in rows.tolist()], [predicted[row] for row in rows.tolist()]
+    return {name: value for reference in own for name, value in own_scores(reference, *sides).items()}
+
+
+def named_pairs(task: DownstreamTask, part: Path, predictions: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
     """Return references and predictions of a labelled part, one per example; of tags one list per sentence."""
     if task.form == "text_pair":
-        pairs = load_text_pairs(part)
-        return pairs.references, predictions, partial(selection_half, pairs.sources)
+        return load_text_pairs(part).references, predictions
     if task.form == "tags":
         words = load_words(part)
         references: list[list[str]] = [[] for _ in range(len(words.sequences))]
@@ -32,11 +39,9 @@ def named_pairs(
         for sentence, reference, prediction in zip(words.sentences, words.tags, predictions, strict=True):
             references[sentence].append(task.labels[reference])
             predicted[sentence].append(task.labels[prediction])
-        return references, predicted, partial(selection_half, words.sequences)
-    examples = load_examples(part)
-    labels = references_of(task, examples)
+        return references, predicted
+    labels = references_of(task, load_examples(part))
     assert labels is not None
-    halves = partial(selection_half, examples)
     if task.form == "span" or task.value_range is not None:
-        return labels, predictions, halves
-    return [task.labels[int(each)] for each in labels], [task.labels[int(each)] for each in predictions], halves
+        return labels, predictions
+    return [task.labels[int(each)] for each in labels], [task.labels[int(each)] for each in predictions]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runners.frozen_scoring import frozen_scores
-from runners.named_predictions import named_pairs
+from runners.named_predictions import own_metric_scores
 from runners.stages.fine_tune import FineTuneStage
 from runners.stages.stage import Stage, TaskStage
 from steeplechase.configuration.fine_tuning import FineTuning
@@ -33,13 +33,15 @@ from steeplechase.tasks.labelled.forms import EncodedTextPairs, EncodedWords, lo
 from steeplechase.tasks.labelled.scoring import references_of, score, score_tags
 from steeplechase.tasks.labelled.task import DownstreamTask, Version
 from steeplechase.tasks.labelled.without_value import without_value
-from steeplechase.tasks.own_metrics import module_of, own_scores
+from steeplechase.tasks.own_metrics import module_of
 from steeplechase.tasks.squad.official_metrics import squad_scores
 from steeplechase.tasks.squad.prepare import selection_half_of_questions
 from steeplechase.tasks.squad.windows import load_questions
 from steeplechase.tasks.text_metrics import TextScore, text_scores
 
 NO_METRICS: Mapping[str, Mapping[str, str]] = {}
+Half = Callable[[], NDArray[np.bool_]]
+"""Returns which examples of dev are in the half that a hyperparameter search selects on."""
 UNDEFINED = "the function gives NaN for the predictions"
 SAMPLES = 3
 SAMPLE_CHARACTERS = 300
@@ -61,13 +63,15 @@ def scored_result(
     store: ArtifactStore,
     run: FineTuningRun | None = None,
     own_metrics: Mapping[str, Mapping[str, str]] = NO_METRICS,
+    shared_examples: Stage | None = None,
 ) -> StageResult:
     """Return the result of a stage for the ledger; of a stage that evaluates a downstream task, with its scores.
 
     If `run` is one combination of a hyperparameter search, the scores are those of the reporting half of dev, and the
-    selection score on the other half is part of the result. `own_metrics` has a user's metrics by task, each with the
-    hash of its source, which the result keeps. Raises CorruptionError if the stored result or the predictions are not
-    those of this kind of stage, DataError if a metric fails.
+    selection score on the other half is part of the result. The halves are those of `shared_examples`, the task's
+    examples in the experiment's vocabulary, of arms with a vocabulary of their own too. `own_metrics` has a user's
+    metrics by task, each with the hash of its source, which the result keeps. Raises CorruptionError if the stored
+    result or the predictions are not those of this kind of stage, DataError if a metric fails.
     """
     declaration = stage.declaration
     result = dict(outcome.result)
@@ -78,7 +82,7 @@ def scored_result(
             result = {
                 "task": declaration.task,
                 "seed": seed,
-                **_scores(stage, declaration, store, run, tuple(own)),
+                **_scores(stage, declaration, store, run, tuple(own), shared_examples or stage.inputs["examples"]),
                 **({"own_metrics": {**own}} if own else {}),
                 **result,
             }
@@ -91,7 +95,12 @@ def scored_result(
 
 
 def _scores(
-    stage: Stage, declaration: TaskStage, store: ArtifactStore, run: FineTuningRun | None, own: tuple[str, ...]
+    stage: Stage,
+    declaration: TaskStage,
+    store: ArtifactStore,
+    run: FineTuningRun | None,
+    own: tuple[str, ...],
+    halved: Stage,
 ) -> dict[str, JsonValue]:
     task = declaration.downstream
     predictions = store.read(stage.kind, stage.key)
@@ -100,7 +109,8 @@ def _scores(
         return frozen_scores(task, examples, predictions)
     search = run if run is not None and run.chosen_on is not None else None
     if task.squad is None:
-        return part_scores(task, examples, predictions, search, own)
+        halves_of = examples if search is None else store.read(halved.kind, halved.key)
+        return part_scores(task, examples, predictions, search, own, halves_of)
     return _question_scores(task, task.squad, examples, predictions, search)
 
 
@@ -134,25 +144,34 @@ def part_scores(
     predictions_folder: Path,
     search: FineTuningRun | None,
     own: tuple[str, ...] = (),
+    halves_of: Path | None = None,
 ) -> dict[str, JsonValue]:
-    """Return the scores of every labelled part, those of `own` metrics included."""
+    """Return the scores of every labelled part, those of `own` metrics included.
+
+    The halves of a search are those of the dev examples in `halves_of`, by default of the same folder.
+    """
     result: dict[str, JsonValue] = {}
+
+    def half() -> NDArray[np.bool_]:
+        return selection_half(load_examples((halves_of or examples_folder) / "dev"))
+
     for part in ("dev", *other_parts(examples_folder)):
         predictions = json.loads((predictions_folder / predictions_file(part)).read_text())
         dev_search = search if part == "dev" else None  # settings are selected on dev alone
         if task.form == "text_pair":
-            scores = generated_scores(dev_search, task, load_text_pairs(examples_folder / part), predictions)
+            scores = generated_scores(dev_search, task, load_text_pairs(examples_folder / part), predictions, half)
             if part != "dev":
                 scores = {"scores": scores["scores"]}
         elif task.form == "tags":
-            scores = tag_scores(dev_search, task, load_words(examples_folder / part), predictions)
+            scores = tag_scores(dev_search, task, load_words(examples_folder / part), predictions, half)
         elif references_of(task, examples := load_examples(examples_folder / part)) is not None:
-            scores = label_scores(dev_search, task, examples, predictions)
+            scores = label_scores(dev_search, task, examples, predictions, half)
         else:
             continue
         absent = _without_value(task, examples_folder / part)
         if own:
-            found = _own_scores(own, task, examples_folder / part, predictions, dev_search)
+            reporting = None if dev_search is None or dev_search.chosen_on == "dev" else ~half()
+            found = own_metric_scores(own, task, examples_folder / part, predictions, reporting)
             absent |= {name: UNDEFINED for name, value in found.items() if isnan(value)}
             defined: dict[str, JsonValue] = {name: value for name, value in found.items() if name not in absent}
             scores["scores"] = {**cast("dict[str, JsonValue]", scores["scores"]), **defined}
@@ -174,22 +193,8 @@ def _without_value(task: DownstreamTask, folder: Path) -> dict[str, str]:
     return {} if references is None else without_value(task, references)
 
 
-def _own_scores(
-    own: tuple[str, ...], task: DownstreamTask, part: Path, predictions: Sequence[Any], search: FineTuningRun | None
-) -> dict[str, float]:
-    """Return a user's metrics of a part; of a hyperparameter search, on the reporting half."""
-    halves: Callable[[], NDArray[np.bool_]]
-    references, predicted, halves = named_pairs(task, part, predictions)
-    chosen = np.ones(len(references), dtype=bool)
-    if search is not None:
-        chosen = _dev_masks(search, len(references), halves)[1]
-    rows = np.flatnonzero(chosen).tolist()
-    sides = [references[row] for row in rows], [predicted[row] for row in rows]
-    return {name: value for reference in own for name, value in own_scores(reference, *sides).items()}
-
-
 def label_scores(
-    search: FineTuningRun | None, task: DownstreamTask, dev: EncodedExamples, predictions: list[Any]
+    search: FineTuningRun | None, task: DownstreamTask, dev: EncodedExamples, predictions: list[Any], half: Half
 ) -> dict[str, JsonValue]:
     """Return the scores of `predictions`, one per example of `dev`, from 0 to 100.
 
@@ -203,11 +208,11 @@ def label_scores(
         chosen_references: list[Any] = [references[position] for position in positions]
         return score(task, [predictions[position] for position in positions], chosen_references)
 
-    return _searched_scores(search, task, dev, scores)
+    return _searched_scores(search, task, len(dev), half, scores)
 
 
 def tag_scores(
-    search: FineTuningRun | None, task: DownstreamTask, dev: EncodedWords, predictions: Sequence[int]
+    search: FineTuningRun | None, task: DownstreamTask, dev: EncodedWords, predictions: Sequence[int], half: Half
 ) -> dict[str, JsonValue]:
     """Return the scores of `predictions`, one tag per word of `dev`; as `label_scores`, with halves of sentences."""
     tags, sentences = np.asarray(dev.tags), np.asarray(dev.sentences)
@@ -217,11 +222,11 @@ def tag_scores(
         chosen = [predictions[word] for word in words.tolist()]
         return score_tags(task, chosen, tags[words].tolist(), sentences[words].tolist())
 
-    return _searched_scores(search, task, dev.sequences, scores)
+    return _searched_scores(search, task, len(dev.sequences), half, scores)
 
 
 def generated_scores(
-    search: FineTuningRun | None, task: DownstreamTask, dev: EncodedTextPairs, predictions: Sequence[str]
+    search: FineTuningRun | None, task: DownstreamTask, dev: EncodedTextPairs, predictions: Sequence[str], half: Half
 ) -> dict[str, JsonValue]:
     """Return the scores of generated texts, one per source of `dev`, with their intervals and signatures."""
 
@@ -232,7 +237,7 @@ def generated_scores(
 
     selection, reporting = np.zeros(len(dev), dtype=bool), np.ones(len(dev), dtype=bool)
     if search is not None:
-        selection, reporting = _dev_masks(search, len(dev), partial(selection_half, dev.sources))
+        selection, reporting = _dev_masks(search, len(dev), half)
     reported = found(reporting)
     result: dict[str, JsonValue] = {
         "scores": {metric: score.value for metric, score in reported.items()},
@@ -258,22 +263,21 @@ def _samples(dev: EncodedTextPairs, predictions: Sequence[str]) -> list[JsonValu
 def _searched_scores(
     search: FineTuningRun | None,
     task: DownstreamTask,
-    dev: EncodedExamples,
+    examples: int,
+    half: Half,
     scores: Callable[[NDArray[np.bool_]], dict[str, float]],
 ) -> dict[str, JsonValue]:
     """Return the scores of all examples; of a hyperparameter search those of its reporting half, and its choice."""
     if search is None:
-        return {"scores": {**scores(np.ones(len(dev), dtype=bool))}}
-    selection, reporting = _dev_masks(search, len(dev), partial(selection_half, dev))
+        return {"scores": {**scores(np.ones(examples, dtype=bool))}}
+    selection, reporting = _dev_masks(search, examples, half)
     return {
         "scores": {**scores(reporting)},
         "choice": _choice(search, scores(selection).get(task.metrics[0]), selection, reporting),
     }
 
 
-def _dev_masks(
-    search: FineTuningRun, count: int, half: Callable[[], NDArray[np.bool_]]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _dev_masks(search: FineTuningRun, count: int, half: Half) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return masks [example] of the examples for selection and for reporting: two halves, or all of dev twice."""
     if search.chosen_on == "dev":
         return np.ones(count, dtype=bool), np.ones(count, dtype=bool)

@@ -2,6 +2,8 @@
 
 import json
 import random
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from runners.computing.examples import with_swapped
 from runners.dag import shared_stages, trial_stages
-from runners.scoring import label_scores
+from runners.scoring import label_scores, part_scores
 from runners.stage_labels import fine_tune_labels
 from runners.stages.examples import ExamplesStage
 from runners.stages.fine_tune import FineTuneStage
@@ -32,7 +34,7 @@ from steeplechase.ledger.trial_history import chosen_records
 from steeplechase.models.downstream_model import build_fine_tuned
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.dev_halves import selection_half
-from steeplechase.tasks.labelled.encoding import EncodedExamples
+from steeplechase.tasks.labelled.encoding import EncodedExamples, save_examples
 from steeplechase.tasks.labelled.task import Example
 from tests.factories import simulated_training as simulated
 from tests.factories import small_experiments as small
@@ -215,7 +217,7 @@ def choice(found: FineTuning, labels: list[int], predicted: dict[str, list[int]]
                 "task": task.name,
                 "seed": 1,
                 "examples": len(labels),
-                **label_scores(run, task, dev, predicted[run.label]),
+                **label_scores(run, task, dev, predicted[run.label], partial(selection_half, dev)),
             }
             tuned = result_of("fine_tune", result)
             records.append(Record(0, "t", "fine_tune", run.label, KEY, Status.FINISHED, tuned, 1.0, False))
@@ -288,6 +290,21 @@ def test_halves_are_of_the_text_alone_and_equal_texts_stay_together(labels: list
     assert not {t for t, mine in zip(texts, half, strict=True) if mine} & {
         t for t, mine in zip(texts, half, strict=True) if not mine
     }
+
+
+def test_an_arm_with_another_vocabulary_reports_on_the_same_half(tmp_path: Path) -> None:
+    labels, task = [number % 2 for number in range(20)], find_task("docs_pair")
+    run = next(run for run in fine_tuning_runs(searching({"epochs": [1, 2]})) if run.seed == 1)
+    shared = dev_set(labels)
+    for name, examples in (("shared", shared), ("own", replace(shared, tokens=shared.tokens + 1000))):
+        (tmp_path / name / "dev").mkdir(parents=True)
+        save_examples(examples, tmp_path / name / "dev")
+    (tmp_path / "predictions.json").write_text(json.dumps([int(number < 7) for number in range(20)]))
+    own, same, expected = (
+        part_scores(task, tmp_path / name, tmp_path, run, halves_of=halves_of)
+        for name, halves_of in (("own", None), ("own", tmp_path / "shared"), ("shared", None))
+    )
+    assert same == expected != own
 
 
 def test_one_text_cannot_be_halved() -> None:

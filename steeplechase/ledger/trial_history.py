@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Protocol
 
+from steeplechase.configuration.hurdles.rank_checked import RankChecked
 from steeplechase.configuration.stage_label import FINE_TUNE, PRETRAIN, TASK_STAGES, StageLabel, fine_tuning_cells
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import TrialRows
@@ -144,10 +145,14 @@ def _checkpoints(document: JsonValue) -> frozenset[int]:
     """Return the tokens of the checkpoints in an experiment's document at which no hurdle stands."""
     pretraining = document.get("pretraining") if isinstance(document, dict) else None
     fields = pretraining if isinstance(pretraining, dict) else {}
-    hurdle, checkpoints = fields.get("hurdle"), fields.get("checkpoints")
-    rungs = hurdle.get("rungs") if isinstance(hurdle, dict) else None
-    tokens, known = (each if isinstance(each, list) else [] for each in (checkpoints, rungs))
-    return frozenset(each for each in tokens if isinstance(each, int) and each not in known)
+    hurdle, checkpoints, tokens = (fields.get(name) for name in ("hurdle", "checkpoints", "tokens"))
+    if not isinstance(hurdle, dict) or not isinstance(checkpoints, list) or not isinstance(tokens, int):
+        return frozenset()
+    rungs = hurdle.get("rungs")
+    if not rungs and hurdle.get("kind") == "rank_checked":
+        rungs = [*RankChecked().rungs_of(tokens)]
+    known = rungs if isinstance(rungs, list) else []
+    return frozenset(each for each in checkpoints if isinstance(each, int) and each not in known)
 
 
 def _policy(document: JsonValue) -> str | None:

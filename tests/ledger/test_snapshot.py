@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from reports.statistics.trial_status import status_of
 from runners.dag import shared_stages
 from runners.opening import RunRequest, open_ledger
-from runners.scheduler import fold
+from runners.scheduling.rows import rows_of
+from runners.scheduling.state import RunState
 from runners.search.history import SearchHistory
 from runners.tracking.mirrored_run import stop_reason
 from steeplechase.ledger.artifacts import ArtifactStore
@@ -111,10 +112,11 @@ def test_a_snapshot_folds_every_trial_and_is_over_when_each_has_ended() -> None:
         assert all(len(history.records) == len(LABELS) for history in done.histories)
 
 
-def test_a_checkpoint_is_no_rung(tmp_path: Path) -> None:
-    settings = {"tokens": 2560, "seeds": [1], "hurdle": simulated.HURDLES, "checkpoints": [320, 960]}
+@pytest.mark.parametrize("hurdle", [simulated.HURDLES, {"kind": "rank_checked"}])
+def test_a_checkpoint_is_no_rung(tmp_path: Path, hurdle: dict[str, Any]) -> None:
+    settings = {"tokens": 2560, "seeds": [1], "hurdle": hurdle, "checkpoints": [192, 320, 960, 1280]}
     experiment = simulated.search(tmp_path, pretraining=settings)
-    path = tmp_path / "ledger.sqlite"
+    rungs, path = experiment.pretraining.rung_tokens, tmp_path / "ledger.sqlite"
     with closing(Ledger(path)) as ledger:
         ledger.set_fact("document", experiment.model_dump(mode="json"))
     found = Track(experiment, tmp_path).run()
@@ -122,12 +124,14 @@ def test_a_checkpoint_is_no_rung(tmp_path: Path) -> None:
     assert stopped
     for history in stopped:
         assert history.audit == ()
-        assert history.records[-1].label == f"pretrain@{simulated.HURDLES['rungs'][history.decisions[-1].level]}"
+        assert history.records[-1].label == f"pretrain@{rungs[history.decisions[-1].level]}"
     with closing(Ledger(path)) as ledger:
         seen = SearchHistory(experiment, ledger).candidates
-        rows = fold(experiment, shared_stages(experiment), ledger).rows
-    assert SearchHistory(experiment, rows).candidates == seen
-    assert {len(seen[history.trial.arm].losses) for history in stopped} <= {2, 4}
+        state = RunState(experiment, shared_stages(experiment), path)
+        state.apply_all(rows_of(ledger))
+    assert SearchHistory(experiment, state.rows).candidates == seen
+    for history in stopped:
+        assert len(seen[history.trial.arm].losses) == len(history.finished("pretrain"))
 
 
 def test_the_end_of_a_budget_is_told_from_a_hurdle_and_from_setting_one() -> None:

@@ -171,6 +171,16 @@ def test_a_link_out_of_the_folder_is_followed_in_a_cache_of_hugging_face_alone(
     assert not (tmp_path / "other").exists()
 
 
+def test_a_loop_of_links_is_a_file_that_cannot_be_read(call: Call, tmp_path: Path, exported: Path) -> None:
+    (exported / "README.md").unlink(missing_ok=True)
+    (exported / "README.md").symlink_to("README.md")
+    assert call("import", exported, tmp_path / "out").code == 0
+    (exported / "config.json").unlink()
+    (exported / "config.json").symlink_to("config.json")
+    answer = call("import", exported, tmp_path / "other")
+    assert (answer.code, answer.err.splitlines()[0].partition(": ")[0]) == (4, f"{exported}/config.json")
+
+
 def test_two_vocabularies_that_differ_are_refused(call: Call, tmp_path: Path, exported: Path) -> None:
     vocabulary = {piece: number for number, piece in enumerate([*WORDS.pieces[:-2], *reversed(WORDS.pieces[-2:])])}
     transformers().BertTokenizer(vocabulary).save_pretrained(exported)

@@ -1,5 +1,6 @@
 """Imports a Hugging Face folder as a checkpoint: weights, checked against the architecture, and vocabulary."""
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -168,9 +169,10 @@ def _refuse_links_out(folder: Path) -> None:
     """
     own = folder.resolve()
     allowed = (own, own.parents[1] / "blobs") if own.parent.name == "snapshots" else (own,)
-    links = (path for path in sorted(folder.iterdir()) if path.is_symlink())
+    found = (path for path in sorted(folder.iterdir()) if path.is_symlink())
+    links = {path: Path(os.path.realpath(path)) for path in found}  # `resolve` raises for a loop
     reason = "a symbolic link out of the model's folder is not followed; put a copy of the file in its place"
-    if out := [f"{path}: {reason}" for path in links if not any(map(path.resolve().is_relative_to, allowed))]:
+    if out := [f"{path}: {reason}" for path, target in links.items() if not any(map(target.is_relative_to, allowed))]:
         raise DataError(out)
 
 

@@ -249,12 +249,18 @@ def test_a_ledger_that_cannot_be_written_is_not_there(tmp_path: Path) -> None:
     filled(path).close()
 
 
+def write_many(ledger: Ledger) -> None:
+    """Write more facts in one transaction than a small ledger holds."""
+    with ledger.transaction():
+        for number in range(100):
+            ledger.set_fact(f"fact {number}", "text" * 500)
+
+
 def test_a_transaction_that_fills_the_disk_is_an_error_of_the_machine_and_leaves_nothing(tmp_path: Path) -> None:
     with closing(Ledger(tmp_path / LEDGER_NAME)) as ledger:
         ledger._connection.execute("PRAGMA max_page_count=20")
-        with pytest.raises(MachineError, match="full"), ledger.transaction():
-            for number in range(100):
-                ledger.set_fact(f"fact {number}", "text" * 500)
+        with pytest.raises(MachineError, match="full"):
+            write_many(ledger)
         assert ledger.facts() == {}
         ledger.set_fact("later", 1)
         assert ledger.fact("later") == 1

@@ -7,7 +7,7 @@ from reports.document import Report
 from reports.figures.figure import Picture
 from reports.figures.matplotlib_style import svg_document
 from reports.formats import render
-from reports.formats.csv import render_table
+from reports.formats.csv import exact_cell, render_table
 from reports.table import Table
 from steeplechase.foundation.atomic_files import disk_refusals, write_whole
 from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError
@@ -53,11 +53,15 @@ def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
 
 
 def write_predictions(folder: Path, tables: Mapping[str, Table]) -> tuple[Path, ...]:
-    """Write each task's predictions as `tables/predictions/TASK.csv`; raises MachineError if that fails."""
+    """Write each task's predictions as `tables/predictions/TASK.csv`; raises MachineError if that fails.
+
+    Texts have every character and numbers all digits, so that scores can be computed again from them.
+    """
     place = folder / TABLES / PREDICTIONS
     with disk_refusals(folder):
         place.mkdir(parents=True, exist_ok=True)
-        return tuple(put(place / f"{task}.csv", render_table(table).encode()) for task, table in tables.items())
+        files = {f"{task}.csv": render_table(table, exact_cell).encode() for task, table in tables.items()}
+        return tuple(put(place / name, content) for name, content in files.items())
 
 
 def published_files(report: Report) -> dict[str, bytes]:

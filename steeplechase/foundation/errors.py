@@ -162,6 +162,6 @@ def install_extra(extra: str) -> str:
     return f"run: pip install 'steeplechase[{extra}]', or in a checkout pip install -e '.[{extra}]'"
 
 
-def printable(text: str) -> str:
+def with_escapes(text: str) -> str:
     """Return a text whose characters that a terminal does not show, such as line breaks, are written as escapes."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from steeplechase.foundation.errors import ConfigurationError, first_lines, printable
+from steeplechase.foundation.errors import ConfigurationError, first_lines, with_escapes
 
 MISTAKES_SHOWN_AT_MOST = 50
 SHOWN_CHARACTERS = 80
@@ -43,7 +43,7 @@ class Mistake:
         path = f"{self.path}: " if self.path else ""
         place = f"{self.file}:{self.line}" if self.line else self.file
         line = f"{place}: {path}{self.message}"
-        return printable(line)
+        return with_escapes(line)
 
 
 def mistake(file: str, location: Location, message: str) -> Mistake:

@@ -7,7 +7,7 @@ A factory returns a module `forward(tokens [batch seq], padding_mask [batch seq]
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -20,8 +20,11 @@ from search_space.shape import AttentionShape
 from search_space.stack import Block
 from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import OfForm
 
 Scalar = bool | int | float | str | None
+FACTORY = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"
+"""`module:function`."""
 
 
 class ModuleArchitecture(Architecture):
@@ -32,7 +35,7 @@ class ModuleArchitecture(Architecture):
     )
     kind: Literal["module"] = "module"
     """Chooses a module of your own in place of the encoder."""
-    factory: str = Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$", examples=["my_package.model:build"])
+    factory: Annotated[str, OfForm(FACTORY, "my_package.model:build")] = Field(examples=["my_package.model:build"])
     """The function or class that builds the module, as `package.module:function`: of a plugin that the file lists, or
     of a package that the command line names (`--factories-of`)."""
     arguments: Mapping[str, Scalar | tuple[Scalar, ...]] = Field(default_factory=dict)

@@ -2,7 +2,9 @@
 
 import json
 import pkgutil
+import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from types import ModuleType, UnionType
@@ -61,6 +63,28 @@ DEVICES = frozenset(
     ("CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10)))
 )
 """What Windows takes for a device, whatever follows a dot: no folder can have the name."""
+
+
+@dataclass(frozen=True)
+class OfForm:
+    """Marks a text that has a form; a text of another form is told an example, not the regular expression."""
+
+    pattern: str
+    """Of the whole text, as JSON Schema writes it: with ^ and $."""
+    example: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of a text of this form."""
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the schema for editors, with the pattern."""
+        return {**handler(schema), "pattern": self.pattern}
+
+    def _checked(self, text: str) -> str:
+        if re.fullmatch(self.pattern, text) is None:
+            raise ValueError(f"{text!r:.80} is not allowed; write it as in {self.example}")
+        return text
 
 
 def _no_device(name: str) -> str:

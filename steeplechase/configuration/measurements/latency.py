@@ -20,9 +20,9 @@ from steeplechase.configuration.measurements.measurement import Measurement
 from steeplechase.configuration.stage_result import Result
 from steeplechase.foundation.devices import Device
 from steeplechase.foundation.errors import Violation, listed_twice
-from steeplechase.foundation.schema import Count, JsonValue, Name, Seed
+from steeplechase.foundation.schema import Count, JsonValue, Name, OfForm, Seed
 
-FASTER = r"^\S+ > \S+$"
+Ordering = Annotated[str, OfForm(r"^\S+ > \S+$", "mixed > baseline")]
 Part = Literal["attention", "block"]
 ATTENTION = (Role.ATTENTION_MAPS, Role.ATTENTION_SCORES, Role.CONVOLUTION, Role.OUTPUT_MAP)
 
@@ -53,7 +53,7 @@ class Latency(Measurement):
     """The baseline's name among the timed arms."""
     control: Name | None = Field(default=None, examples=["control"])
     """Name of a second copy of the baseline, timed as an arm: its difference from the baseline is noise."""
-    faster: tuple[Annotated[str, Field(pattern=FASTER)], ...] = Field(default=(), examples=[["mixed > baseline"]])
+    faster: tuple[Ordering, ...] = Field(default=(), examples=[["mixed > baseline"]])
     """The paper's orderings, `a > b`: a needs fewer FLOPs and less time than b, at every length."""
     widening: tuple[Name, ...] = Field(default=(), examples=[["mixed"]])
     """Arms whose speed-up over the baseline is larger at the longest length than at the shortest."""

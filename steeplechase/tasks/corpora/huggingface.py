@@ -1,12 +1,12 @@
 """A corpus from the Hugging Face hub, streamed at a fixed revision; needs the optional extra `datasets`."""
 
 from collections.abc import Generator, Mapping
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import JsonValue, PositiveNumber
+from steeplechase.foundation.schema import JsonValue, OfForm, PositiveNumber
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.option import CorpusOption
 from steeplechase.tasks.hub_client import Commit, refuse_without_library, streamed
@@ -14,6 +14,8 @@ from steeplechase.tasks.progress import Progress
 
 CHARACTERS_PER_MEGABYTE = 1_000_000
 ROWS_PER_REPORT = 1000
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$"
+"""`owner/name`, or a name alone."""
 
 
 class HuggingFaceCorpus(CorpusOption):
@@ -23,9 +25,7 @@ class HuggingFaceCorpus(CorpusOption):
 
     kind: Literal["huggingface"] = "huggingface"
     """Chooses a data set on the Hugging Face hub."""
-    name: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$", examples=["wikimedia/wikipedia"]
-    )
+    name: Annotated[str, OfForm(NAME, "wikimedia/wikipedia")] = Field(examples=["wikimedia/wikipedia"])
     """The data set's name on the hub, with its owner."""
     revision: Commit = Field(examples=["b04c8d1ceb2f5cd4588862100d08de323dccfbaa"])
     """The commit that is read, as 40 hexadecimal digits: a branch may move and change results in silence."""

@@ -4,17 +4,24 @@ The memory of an arm has a lower bound in closed form. On a GPU a stage that run
 micro-batches, so an arm that fits then is warned of, and one that does not is refused before the first stage.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
+from typing import Any
 
 from search_space.activation_memory import VALUE_BYTES, activation_memory
 from search_space.candidate import Candidate
+from search_space.overrides import absolute_path
 from search_space.recipe import Recipe
 from search_space.released.differences import warmup_updates
 from steeplechase.configuration.designs.components import ComponentDesign, ListDesign
+from steeplechase.configuration.designs.factorial import Factorial, Zip
+from steeplechase.configuration.designs.point import Changes, label
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.search import finishing_warnings
 from steeplechase.foundation.devices import Device
 from steeplechase.foundation.schema import VARIANT_KEY
+
+MISSING = object()
 
 
 def warnings_of(
@@ -32,6 +39,7 @@ def warnings_of(
         *_objective(experiment),
         *_nothing_compared(experiment),
         *_replaced_parts(experiment),
+        *_replaced_fields(experiment),
         *_warm_up(experiment),
         *_changes_without_end(experiment),
         *_evaluations(experiment),
@@ -58,9 +66,7 @@ def _nothing_compared(experiment: Experiment) -> Iterator[str]:
 
 def _replaced_parts(experiment: Experiment) -> Iterator[str]:
     """Yield a line per change that replaces a whole part: what it leaves out has its default, not the baseline's."""
-    arms = [each for design in experiment.designs if isinstance(design, ListDesign) for each in design.arms.items()]
-    designs = [design for design in experiment.designs if isinstance(design, ComponentDesign)]
-    for name, changes in [*arms, *(each for design in designs for each in design.components.items())]:
+    for name, changes in _named_changes(experiment):
         for part, value in changes.items():
             if part not in ("architecture", "recipe") or not isinstance(value, Mapping) or VARIANT_KEY in value:
                 continue
@@ -72,6 +78,47 @@ def _replaced_parts(experiment: Experiment) -> Iterator[str]:
                     f"{name}: {part} is replaced as a whole; {', '.join(sorted(lost))} of the baseline become the "
                     f"defaults. To change single fields, write paths, such as {path}"
                 )
+
+
+def _named_changes(experiment: Experiment) -> Iterator[tuple[str, Changes]]:
+    """Yield the changes of each arm of a list, then those of each component, with its name."""
+    for design in experiment.designs:
+        if isinstance(design, ListDesign):
+            yield from design.arms.items()
+    for design in experiment.designs:
+        if isinstance(design, ComponentDesign):
+            yield from design.components.items()
+
+
+def _replaced_fields(experiment: Experiment) -> Iterator[str]:
+    """Yield a line per field that an option has a value for and a path beside it another one, which is taken."""
+    for where, axes in _applied_together(experiment):
+        for path, other in permutations(axes, 2):
+            owner, field = absolute_path(other), absolute_path(path)
+            for option in axes[other] if field[:-1] == owner else ():
+                written = option.get(field[-1], MISSING) if isinstance(option, Mapping) else MISSING
+                if written is not MISSING and [*axes[path]] != [written]:
+                    taken = " or ".join(map(label, axes[path]))
+                    yield (
+                        f"{where}: {path} {taken} replaces the {field[-1]} of {other} {label(option)}. "
+                        f"Leave {field[-1]} out of the option"
+                    )
+
+
+def _applied_together(experiment: Experiment) -> Iterator[tuple[str, Mapping[str, Sequence[Any]]]]:
+    """Yield the paths that are changed together with the values of each, and where they are declared."""
+    for name, changes in _named_changes(experiment):
+        yield name, {path: (value,) for path, value in changes.items()}
+    for design in experiment.designs:
+        if isinstance(design, Factorial):
+            yield "design.vary", design.vary
+        elif isinstance(design, Zip):
+            for point in zip(*design.vary.values(), strict=True):
+                yield "design.vary", {path: (value,) for path, value in zip(design.vary, point, strict=True)}
+    if experiment.search is not None:
+        yield "design.space", experiment.search.space
+    if experiment.tune is not None:
+        yield "tune.vary", experiment.tune.vary
 
 
 def _warm_up(experiment: Experiment) -> Iterator[str]:

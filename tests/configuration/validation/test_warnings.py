@@ -54,6 +54,45 @@ def test_a_part_that_an_arm_replaces_as_a_whole_is_warned_of(tmp_path: Path, des
         assert line.endswith(f"write paths, such as {field}")
 
 
+DYNAMIC = "{ kind: dynamic, kernel_size: 3 }"
+TAKEN = "replaces the kernel_size of convolution dynamic(kernel_size=3). Leave kernel_size out of the option"
+
+
+@pytest.mark.parametrize(
+    ("design", "line"),
+    [
+        (
+            "list, arms: { a: { convolution: %s, convolution.kernel_size: 5 } }",
+            f"a: convolution.kernel_size 5 {TAKEN}",
+        ),
+        ("list, arms: { a: { convolution: %s, convolution.kernel_size: 3 } }", ""),
+        ("list, arms: { a: { convolution: %s }, b: { convolution: dynamic, convolution.kernel_size: 5 } }", ""),
+        (
+            "factorial, vary: { convolution: [none, %s], convolution.kernel_size: [3, 5] }",
+            f"design.vary: convolution.kernel_size 3 or 5 {TAKEN}",
+        ),
+        (
+            "zip, vary: { convolution: [span_dynamic, %s], convolution.kernel_size: [3, 5] }",
+            f"design.vary: convolution.kernel_size 5 {TAKEN}",
+        ),
+        ("zip, vary: { convolution: [span_dynamic, %s], convolution.kernel_size: [5, 3] }", ""),
+        ("ladder, components: { a: { convolution: %s }, b: { convolution.kernel_size: 5 } }", ""),
+        (
+            "search, max_candidates: 3, space: { convolution: [none, %s], convolution.kernel_size: [3, 5] }",
+            f"design.space: convolution.kernel_size 3 or 5 {TAKEN}",
+        ),
+    ],
+)
+def test_a_field_of_an_option_that_a_path_beside_it_replaces_is_warned_of(
+    tmp_path: Path, design: str, line: str
+) -> None:
+    parts = {"objective": "objective: masked_language_model", "kind": "linear", "warmup": 1024, "evaluations": 8}
+    list_design = "list, arms: { fast: { recipe.schedule.warmup_tokens: 512 } }"
+    (tmp_path / "g.yaml").write_text(TEXT.format(**parts).replace(list_design, design.replace("%s", DYNAMIC)))
+    found = [each for each in warnings_of(load_experiment(tmp_path / "g.yaml", None)) if "replaces" in each]
+    assert found == [line] * bool(line)
+
+
 @pytest.mark.parametrize("kind", ["linear", "constant"])
 @pytest.mark.parametrize("warmup", [10240, 12800])
 def test_a_warm_up_as_long_as_training_is_warned_of(tmp_path: Path, kind: str, warmup: int) -> None:

@@ -75,7 +75,9 @@ def pairs_of(
     known, measured = [arm.name for arm in results.arms], {metric.name: metric for metric in results.metrics}
     if len(known) < 2:
         raise DataError(f"{snapshot.experiment}: fewer than two arms yet; `steeplechase run` adds them")
-    mistakes = [*_mistakes(arms, "an arm", known), *_mistakes(metrics, "a metric", [*measured])]
+    hidden = {arm: reason for arm in arms if (reason := snapshot.why_hidden(arm)) is not None}
+    others = [arm for arm in arms if arm not in hidden]
+    mistakes = [*hidden.values(), *_mistakes(others, "an arm", known), *_mistakes(metrics, "a metric", [*measured])]
     if mistakes:
         raise ConfigurationError(mistakes)
     chosen = [measured[name] for name in metrics] or list(results.headlines)

@@ -15,7 +15,6 @@ from steeplechase.commands.arguments import ResultsFolder
 from steeplechase.commands.output import tell
 from steeplechase.foundation.atomic_files import disk_refusals, refuse_existing, write_whole
 from steeplechase.foundation.errors import ConfigurationError, DataError, damage_refused
-from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.checkpoints import files_of
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths, predictions_file
@@ -41,7 +40,7 @@ def submission_files(folder: Path, trial: str, objects: str = "") -> dict[str, s
     with closing(Ledger.at(folder)) as ledger:
         current = snapshot(ledger)
     history = _history(folder, current, trial)
-    files = dict(_files(current, history, ResultPaths.of(folder).store(objects)))
+    files = dict(_files(folder, current, history, objects))
     if not files:
         message = f"{folder}: {trial} has no predictions of GLUE's test sets; fine-tune on a task with a test file"
         raise DataError(message)
@@ -52,18 +51,21 @@ def _history(folder: Path, current: Snapshot, trial: str) -> TrialHistory:
     for history in current.histories:
         if history.trial.name == trial:
             return history
+    if (hidden := current.why_hidden(trial)) is not None:
+        raise ConfigurationError(f"{folder}: {hidden}")
     known = ", ".join(history.trial.name for history in current.histories)
     raise ConfigurationError(f"{folder}: {trial!r} is not a trial; known are: {known or 'none'}")
 
 
-def _files(current: Snapshot, history: TrialHistory, store: ArtifactStore) -> Iterator[tuple[str, str]]:
+def _files(folder: Path, current: Snapshot, history: TrialHistory, objects: str) -> Iterator[tuple[str, str]]:
+    store = ResultPaths.of(folder).store(objects)
     examples_of = {result.task: record for record, result in with_results(current.shared, ExamplesResult)}
     fine_tuning_of = first_fine_tunings(history.records, current.labels)
     for (name, part), file in FILES.items():
         if name not in fine_tuning_of or name not in examples_of:
             continue
-        examples = files_of(store, examples_of[name]) / part
-        predicted = files_of(store, fine_tuning_of[name]) / predictions_file(part)
+        examples = files_of(store, examples_of[name], folder) / part
+        predicted = files_of(store, fine_tuning_of[name], folder) / predictions_file(part)
         if examples.is_dir() and predicted.is_file():
             rows = load_examples(examples).rows
             with damage_refused(str(predicted)):

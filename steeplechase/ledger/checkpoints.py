@@ -13,6 +13,7 @@ from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import Record
+from steeplechase.ledger.reused_rows import lender_of
 from steeplechase.ledger.snapshot import Snapshot, snapshot
 from steeplechase.ledger.stage_results import FineTuneResult, PretrainResult, TokensResult
 from steeplechase.ledger.trial_history import first_fine_tunings
@@ -65,8 +66,8 @@ def pretrained_trial(folder: Path, trial: str | None, objects: str = "") -> Pret
         trial=name,
         candidate=_as_trained(candidate, result),
         result=result,
-        stage=files_of(store, record),
-        tokens=files_of(store, vocabulary),
+        stage=files_of(store, record, folder),
+        tokens=files_of(store, vocabulary, folder),
     )
 
 
@@ -100,8 +101,8 @@ def tuned_trials(folder: Path, objects: str = "") -> list[TunedTrial]:
         for task, record in first_fine_tunings(history.records, current.labels).items():
             if isinstance(record.result, FineTuneResult) and record.result.signatures is not None:
                 candidate = candidates[history.trial.arm]
-                places = files_of(store, record), files_of(store, _vocabulary(folder, current, candidate))
-                found.append(TunedTrial(history.trial.name, task, candidate.architecture, *places))
+                files = [files_of(store, each, folder) for each in (record, _vocabulary(folder, current, candidate))]
+                found.append(TunedTrial(history.trial.name, task, candidate.architecture, *files))
     return found
 
 
@@ -148,14 +149,22 @@ def _choose(folder: Path, trial: str | None, current: Snapshot, finished: tuple[
         raise ConfigurationError(f"{folder}: choose one of its trials with --trial; {choices}")
     if trial in known:
         raise ConfigurationError(f"{folder}: {trial} is {known[trial]} and has no final weights; {choices}")
+    if (hidden := current.why_hidden(trial)) is not None:
+        raise ConfigurationError(f"{folder}: {hidden}")
     of_arm = [name for name in known if name.rpartition("/")[0] == trial]
     meant = f" Did you mean {' or '.join(of_arm)}?" if of_arm else did_you_mean(trial, known)
     raise ConfigurationError(f"{folder}: {trial!r} is not a trial; {choices}.{meant}")
 
 
-def files_of(store: ArtifactStore, record: Record) -> Path:
-    """Return the verified folder of a record's stage. Raises MachineError if this machine has not got it."""
+def files_of(store: ArtifactStore, record: Record, results: Path) -> Path:
+    """Return the verified folder of a record's stage in a results folder.
+
+    Raises MachineError if this machine has not got it, with the name of the results that the row was taken from.
+    """
     if store.outcome(record.stage, record.key) is None:
-        folder = store.folder(record.stage, record.key)
-        raise MachineError(f"{folder}: the files of this stage are missing; {store.whereabouts}")
+        missing = f"{store.folder(record.stage, record.key)}: the files of this stage are missing"
+        if (lender := lender_of(results, record)) is not None:
+            taken = f"{record.trial} was taken from {lender} by --reuse, and only its rows are here"
+            raise MachineError(f"{missing}; {taken}. Name {lender} instead, if its stages are kept")
+        raise MachineError(f"{missing}; {store.whereabouts}")
     return store.read(record.stage, record.key)

@@ -5,6 +5,7 @@ ledger has as a fact: a copy that was changed or removed is an error.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.ledger.amendments import declared_rows
 from steeplechase.ledger.csv_export import ExportedLedger, read_export
-from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.database import Ledger, LedgerRows
 from steeplechase.ledger.facts import ReusedSource
 from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
 from steeplechase.ledger.records import Record, Status
@@ -84,6 +85,19 @@ NOTHING = ReusedRows()
 def reused_rows(folder: Path, rows: LedgerRows) -> ReusedRows:
     """Return the reusable records in a results folder. Raises CorruptionError if a copy is missing or was changed."""
     return ReusedRows([_copy(folder, source) for source in reused_sources(rows)])
+
+
+def lender_of(folder: Path, record: Record) -> str | None:
+    """Return the name of the results from which a trial's stage was taken, None where it is of this folder's own run.
+
+    Raises CorruptionError if a copy is missing or was changed.
+    """
+    if not record.reused or record.trial is None:
+        return None
+    with closing(Ledger.at(folder)) as rows:
+        sources = reused_sources(rows)
+    taken = (each for each in sources if any(record.key == other.key for other in _copy(folder, each).records()))
+    return next((source.name for source in taken), None)
 
 
 def copy_folder(folder: Path, sha256: str) -> Path:

@@ -107,6 +107,8 @@ class Snapshot:
     sessions: tuple[Session, ...] = field(default=(), compare=False)
     reused_sources: tuple[ReusedSource, ...] = field(default=(), compare=False)
     """Other results that finished trials were taken from."""
+    hidden_trials: frozenset[str] = field(default=frozenset(), compare=False)
+    """The trials, `arm/seed`, that the latest version leaves out."""
     drawn_identity: str = field(default="", compare=False)
     """What tells the ledger from others of its experiment and scale, wherever its folder lies; empty of exports."""
 
@@ -137,6 +139,13 @@ class Snapshot:
         """The trials of tuning, then those of the table or of the search, then those of its final comparison."""
         tuned, final = (part.histories if part else () for part in (self.tuning, self.final))
         return (*tuned, *self.histories, *final)
+
+    def why_hidden(self, name: str) -> str | None:
+        """Return how a hidden arm or trial, `arm/seed`, is shown again; None for another name."""
+        arms = {trial.rpartition("/")[0] for trial in self.hidden_trials} - {arm.name for arm in self.arms}
+        again = "`steeplechase run` of a version that names it shows it again, without training"
+        line = f"{name} is hidden: the experiment as it was last run leaves it out; {again}"
+        return line if name in arms.union(self.hidden_trials) else None
 
     @property
     def failed(self) -> tuple[TrialHistory, ...]:
@@ -173,7 +182,7 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
 
     Raises MachineError if the ledger has no experiment yet.
     """
-    ledger = ReadOnce(declared_rows(ReadOnce(ledger)))
+    ledger = ReadOnce(declared_rows(every := ReadOnce(ledger)))
     document, labels = ledger.fact("document"), ledger.fact("labels")
     if document is None:
         raise MachineError(f"{ledger.path}: nothing has been run here yet; start it with `steeplechase run`")
@@ -206,6 +215,7 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
         manifest=manifest if isinstance(manifest, dict) else {},
         sessions=sessions(ledger),
         reused_sources=reused_sources(ledger),
+        hidden_trials=frozenset(row.name for row in every.trials()) - {row.name for row in ledger.trials()},
         drawn_identity=str(ledger.fact(DRAWN_IDENTITY) or ""),
     )
 

@@ -85,6 +85,17 @@ def test_a_trial_with_missing_or_damaged_files_is_an_error(call: Call, tmp_path:
     assert not (tmp_path / "out").exists()
 
 
+def test_a_trial_of_which_only_the_rows_were_taken_over_is_an_error_that_names_the_lender(
+    call: Call, tmp_path: Path, results: Path
+) -> None:
+    lender = shutil.copytree(results, tmp_path / "lender")
+    borrower = run(experiment(tmp_path, "masked_language_model"), tmp_path / "borrower", [lender])
+    answer = call("export", borrower, tmp_path / "out", "--trial", "mixed/1")
+    assert (answer.code, answer.out) == (5, "")
+    assert "mixed/1 was taken from lender by --reuse, and only its rows are here. Name lender instead" in answer.err
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

@@ -28,6 +28,8 @@ from steeplechase.foundation.locking import Holder
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.reuse import reuse
+from steeplechase.ledger.reused_rows import reused_rows
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.encoder import Encoder
 from tests.factories.small_experiments import WORDS, stir
@@ -169,12 +171,14 @@ def experiment(folder: Path, objective: str, **parts: Any) -> Experiment:
     return Experiment.model_validate_json(json.dumps(document))
 
 
-def run(wanted: Experiment, folder: Path) -> Path:
-    """Compute every stage in this process and return the results folder."""
+def run(wanted: Experiment, folder: Path, lenders: Sequence[Path] = ()) -> Path:
+    """Compute every stage in this process that no lender has, and return the results folder."""
     places = ResultPaths.of(folder)
     with open_ledger(RunRequest(wanted, "whole", places)) as ledger:
+        reuse(ledger, folder, lenders)
         store = ArtifactStore(places.stages)
-        run_stages(Journal(wanted, shared_stages(wanted), store, ledger), InThisProcess(store))
+        journal = Journal(wanted, shared_stages(wanted), store, ledger, reused_rows(folder, ledger))
+        run_stages(journal, InThisProcess(store))
     return folder
 
 

@@ -8,21 +8,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from runners.dag import SharedStages, trial_stages
-from runners.scheduling.decisions import AUDIT
+from runners.search_growth import refused_extension, searches_in
 from runners.stage_labels import all_labels
 from runners.stages.stage import ArmsMeasurementStage, Stage, stage_class, stage_kinds
 from search_space.candidate import Candidate
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.stage_label import FINE_TUNE, PRETRAIN, StageLabel
 from steeplechase.foundation.canonical import canonical, canonical_text, differences
-from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.amendments import amendments, declared_rows, latest_identity
 from steeplechase.ledger.database import LedgerRows
-from steeplechase.ledger.phase_plans import FINALISTS, FinalPlan
 from steeplechase.ledger.records import Record, Status, TrialStatus
 from steeplechase.ledger.rows import plain
 from steeplechase.ledger.trial_history import histories_of
@@ -63,13 +59,15 @@ def change_of(rows: LedgerRows, experiment: Experiment, shared: SharedStages) ->
         return Change(declared)
     redeclared = redeclared or bool(other_shared)
     results: tuple[str, ...] = ()
+    extension = None if experiment.may_grow else refused_extension(rows, experiment, known)
     if experiment.may_grow:
         results = tuple(_changed_results(rows, experiment, shared, known))
         results += tuple(_seeds_of_other_looks(rows, experiment, known))
         if not results and _same_kind(known, identity):
             return Change(declared, True, redeclared)
-    elif not other_shared and _extends_search(rows, experiment, known):
+    elif not other_shared and extension is None:
         return Change(declared, True)
+    results += (extension,) if extension else ()
     before = _with_hidden_arms(rows, known) if experiment.may_grow else known
     values = tuple(_values_that_differ(before, identity, experiment.may_grow))
     others = () if values else (f"{label}: of other data, code or library versions" for label in other_shared)
@@ -80,7 +78,7 @@ def _same_kind(known: JsonValue, wanted: JsonValue) -> bool:
     """Return whether an earlier version has the name of the wanted one, and its arms were listed too."""
     assert isinstance(known, dict)
     assert isinstance(wanted, dict)
-    listed = "design" in known and not _searches_in(known) and not known.get("tune")
+    listed = "design" in known and not searches_in(known) and not known.get("tune")
     return listed and known["experiment"] == wanted["experiment"]
 
 
@@ -189,70 +187,6 @@ def _seeds_of_other_looks(rows: LedgerRows, experiment: Experiment, known: JsonV
     if beyond:
         listed = ", ".join(map(str, beyond))
         yield f"pretraining.seeds: trials at seed {listed} are there, which until_decided adds at its looks alone"
-
-
-def _extends_search(rows: LedgerRows, experiment: Experiment, known: JsonValue) -> bool:
-    """Return whether a search differs by more candidates or by finalists alone, and would have decided as it has.
-
-    What its finalists are is decided once.
-    """
-    search, final = experiment.search, FinalPlan.of(rows.fact(FINALISTS))
-    same = _without_extensions(known) == _without_extensions(experiment.identity())
-    if search is None or not same or (final is not None and final.declared):
-        return False
-    before = _candidates_in(known)
-    if before >= search.max_candidates or rows.fact(AUDIT) is not None:
-        return before == search.max_candidates and final is None
-    if search.policy is not None:
-        from runners.replay.recorded_decisions import reproduce  # which imports what makes policies
-
-        try:
-            reproduce(experiment, rows)
-        except ConflictError:
-            return False
-        return True
-    return _same_cohorts(rows, experiment, before)
-
-
-def _same_cohorts(rows: LedgerRows, experiment: Experiment, before: int) -> bool:
-    """Return whether every cohort that has entered would have had as many proposals under more candidates."""
-    search, arms = experiment.search, [arm for arm in rows.arms() if arm.final_of is None]
-    assert search is not None
-    names = {arm.name for arm in arms}
-    repeats = [
-        trial.cohort for trial in rows.trials() if trial.cohort is not None and trial.arm in names - {BASELINE}
-    ]
-    entered = [*(arm.cohort for arm in arms), *repeats]
-    for cohort in {*entered}:
-        proposed = sum(each < cohort for each in entered)
-        size = experiment.pretraining.hurdle.cohort_size(cohort, search.cohort)
-        if min(before - proposed, size) != min(search.max_candidates - proposed, size):
-            return False
-    return True
-
-
-def _searches_in(identity: JsonValue) -> list[dict[str, JsonValue]]:
-    """Return the search in an identity, without its number of candidates."""
-    design = identity.get("design") if isinstance(identity, dict) else None
-    designs = design if isinstance(design, list) else [design]
-    return [each for each in designs if isinstance(each, dict) and each.get("kind") == "search"]
-
-
-def _candidates_in(identity: JsonValue) -> int:
-    """Return the largest number of candidates of the search in an identity."""
-    default = Search.model_fields["max_candidates"].default
-    (number,) = (each.get("max_candidates", default) for each in _searches_in(identity))
-    assert isinstance(number, int)
-    return number
-
-
-def _without_extensions(identity: JsonValue) -> str:
-    """Return an identity as text, without the number of candidates of its search and what follows them."""
-    copy = json.loads(canonical_text(identity))
-    for search in _searches_in(copy):
-        for name in ("max_candidates", "finalists", "ablate_winner"):
-            search.pop(name, None)
-    return canonical_text(copy)
 
 
 def _part(document: JsonValue, *path: str) -> JsonValue:

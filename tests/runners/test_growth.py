@@ -11,11 +11,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reports.formats.csv import render
+from reports.pair_report import pairs_of
 from reports.report import build
 from runners.opening import RunRequest, open_ledger
 from runners.settings import RunSettings
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.errors import ConflictError, MachineError
+from steeplechase.configuration.pretraining import Audit
+from steeplechase.foundation.errors import ConfigurationError, ConflictError, MachineError
+from steeplechase.ledger.checkpoints import pretrained_trial
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.snapshot import Snapshot
@@ -110,6 +113,12 @@ def test_what_is_left_out_is_hidden_and_comes_back_without_computing(tmp_path: P
         "docs_pair#1",
     }
     assert "docs_acceptability" not in table(less)
+    with pytest.raises(ConfigurationError) as unknown:
+        pairs_of(less, {}, ["narrow", "long"])
+    with pytest.raises(ConfigurationError) as without_seed:
+        pretrained_trial(tmp_path / "results", "narrow/1")
+    for refused, name in ((unknown, "long"), (without_seed, "narrow/1")):
+        assert f"{name} is hidden: the experiment as it was last run leaves it out" in str(refused.value)
     assert table(here.run(study(tmp_path))) == first
     assert len(here.computed) == count
 
@@ -279,18 +288,30 @@ def test_a_metric_is_refused_where_predictions_of_finished_trials_are_gone(tmp_p
         here.run(study(tmp_path, ["narrow"], [1], ["docs_pair"], fine_tuning=tuning))
 
 
-@pytest.mark.parametrize(("before", "after", "grows"), [(4, 8, True), (6, 8, False), (8, 4, False)])
-def test_a_search_takes_more_candidates_where_its_cohorts_stay_the_same(
-    tmp_path: Path, before: int, after: int, grows: bool
+LESS = "design.max_candidates: less than the 8 that were declared"
+OTHER_COHORT = "design.max_candidates: cohort 1 had 2 candidates, and would have 4"
+AUDITED = "pretraining.audit: its trials were drawn among those of 4 candidates"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "audit", "reason"),
+    [(4, 8, 0.0, None), (6, 8, 0.0, OTHER_COHORT), (8, 4, 0.0, LESS), (4, 8, 0.5, AUDITED)],
+)
+def test_a_search_takes_more_candidates_where_its_decisions_stay_the_same(
+    tmp_path: Path, before: int, after: int, audit: float, reason: str | None
 ) -> None:
     def of(count: int) -> Experiment:
-        return simulated.search(tmp_path, design={**simulated.SEARCH, "max_candidates": count})
+        declared = simulated.search(tmp_path, design={**simulated.SEARCH, "max_candidates": count})
+        drawn = declared.pretraining.model_copy(update={"audit": Audit(share=audit) if audit else None})
+        return declared.model_copy(update={"pretraining": drawn})
 
     here = Study(tmp_path)
     here.run(of(before))
-    if not grows:
-        with pytest.raises(ConflictError, match=r"design\.max_candidates"):
+    if reason is not None:
+        with pytest.raises(ConflictError) as refused:
             here.run(of(after))
+        assert f"  design.max_candidates: {before} there, {after} here" in refused.value.lines
+        assert f"  {reason}" in refused.value.lines
         return
     found, whole = here.run(of(after)), Study(tmp_path / "whole").run(of(after))
     assert found is not None

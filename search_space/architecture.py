@@ -16,7 +16,7 @@ from search_space.convolution import Convolution, NoConvolution
 from search_space.convolution.kernel import WithKernel
 from search_space.cost import MATMUL, Component, Convention, Operations, Role
 from search_space.embeddings import EmbeddingSizes, embedding_components
-from search_space.layer_lists import BLOCKS_AT_MOST, folded
+from search_space.layer_lists import BLOCKS_AT_MOST, folded, is_read
 from search_space.layer_program import LayerProgram
 from search_space.norm import Norm, norm_parameters, saved_by_norm
 from search_space.normalisation import Normalisation, PostNorm
@@ -123,13 +123,16 @@ class Architecture(ArchitectureByKind):
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the sizes break together."""
-        if self.key_width is None:
+        with_heads = is_read("heads", self)  # else those of each sublayer are checked with it
+        if self.key_width is None and with_heads:
             yield from not_dividing(self, "heads", "width", "every head has the same width")
         unfit = refusal(self.heads, self.bottleneck_ratio)
-        if unfit is not None:
+        if unfit is not None and with_heads:
             yield Violation(("bottleneck_ratio",), unfit)
         yield from not_dividing(self, "feed_forward_groups", "width", "the second grouped map splits it")
-        yield from not_dividing(self, "feed_forward_groups", "feed_forward_width", "the first grouped map splits it")
+        if is_read("feed_forward_width", self):
+            split = "the first grouped map splits it"
+            yield from not_dividing(self, "feed_forward_groups", "feed_forward_width", split)
         if self.longest_sequence == 0:
             yield Violation(("positions",), f"{self.positions} positions are all before the first token's")
         yield from self._stack_violations()
@@ -267,10 +270,13 @@ class Architecture(ArchitectureByKind):
         γ and the groups are unchanged where they divide the smaller sizes, else the largest whole divisors below.
         """
         heads = max(1, self.heads // ratio)
-        width = heads * (self.width // self.heads) or max(1, self.width // ratio)
-        groups, bottleneck = largest_divisor(width, self.feed_forward_groups), fitted(heads, self.bottleneck_ratio)
+        apart = self.width % self.heads and not is_read("heads", self)  # each sublayer has heads of its own
+        width = 0 if apart else heads * (self.width // self.heads)
+        width = width or max(1, self.width // ratio)
+        groups, bottleneck = largest_divisor(width, self.feed_forward_groups), self.bottleneck_ratio
+        bottleneck = bottleneck if ratio == 1 else fitted(heads, bottleneck)
         kept, stored = int(kept_heads(heads, bottleneck)), self.key_value_heads
-        return self.model_copy(
+        smaller = self.model_copy(
             update={
                 "width": width,
                 "heads": heads,
@@ -278,9 +284,10 @@ class Architecture(ArchitectureByKind):
                 "key_value_heads": None if stored is None else largest_divisor(kept, max(1, stored // ratio)),
                 "feed_forward_width": groups * max(1, self.feed_forward_width // ratio // groups),
                 "feed_forward_groups": groups,
-                "layers": None if self.layers is None else str(self.program.shrunk(ratio, heads)),
             }
         )
+        program = None if self.layers is None else str(self.program.shrunk(ratio, smaller))
+        return smaller.model_copy(update={"layers": program})
 
     def with_embeddings_of(self, other: "Architecture") -> "Architecture":
         """Return this architecture with the embedding sizes of another, so that both can share the tables."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import InitErrorDetails
 
 from search_space.layer_program import Item, LayerProgram, Sublayer, SublayerKind, is_of
@@ -57,6 +57,29 @@ def list_in(layers: str | None, name: str) -> list[Any] | None:
     sublayers = [item for item in parse_program(layers).items if isinstance(item, Sublayer) and item.kind == kind]
     sizes = [dict(sublayer.settings).get(setting) for sublayer in sublayers]
     return sizes if sizes and None not in sizes else None
+
+
+READERS = {
+    **dict.fromkeys(
+        ("heads", "key_width", "value_width"), (SublayerKind.SELF_ATTENTION, SublayerKind.CROSS_ATTENTION)
+    ),
+    "feed_forward_width": (SublayerKind.FEED_FORWARD,),
+}
+"""By size: the built-in sublayers that have it."""
+
+
+def is_read(name: str, architecture: BaseModel) -> bool:
+    """Return whether a size of the stack is that of a sublayer: not where each sublayer has its own.
+
+    A plugin's sublayer may read any.
+    """
+    texts = [getattr(architecture, field) for field in DEPTHS if field in type(architecture).model_fields]
+    if None in texts:  # the plain blocks of a depth
+        return True
+    setting, kinds = LISTS[name][1], READERS[name]
+    sublayers = [sublayer for text in texts for sublayer in parse_program(text).sublayers()]
+    foreign = any(each.kind not in [*SublayerKind] for each in sublayers)
+    return foreign or any(each.kind in kinds and setting not in dict(each.settings) for each in sublayers)
 
 
 def contradictory_depths(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

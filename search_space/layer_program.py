@@ -5,12 +5,14 @@ and the cells of the Evolved Transformer (So et al. 2019, arXiv 1901.11117). The
 and `s f s f` are one program.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+from math import gcd
+from typing import Protocol
 
-from search_space.bottleneck import fitted, kept_heads
+from search_space.bottleneck import fitted, kept_heads, refusal
 from search_space.shape import largest_divisor
 
 Setting = int | float | str
@@ -107,6 +109,69 @@ class Parallel:
 Item = Sublayer | Parallel | Chain
 
 
+class ShrunkSizes(Protocol):
+    """Sizes of a smaller stack, for sublayers that have none of their own."""
+
+    @property
+    def width(self) -> int:
+        """Channels of the residual stream."""
+
+    @property
+    def heads(self) -> int:
+        """Heads of attention."""
+
+    @property
+    def bottleneck_ratio(self) -> int | float | str:
+        """γ."""
+
+    @property
+    def key_width(self) -> int | None:
+        """Channels of a key per head; None where the heads divide the width."""
+
+    @property
+    def feed_forward_width(self) -> int:
+        """Inner channels of the feed-forward networks."""
+
+    @property
+    def feed_forward_groups(self) -> int:
+        """Groups of their maps."""
+
+
+def _shrunk(sublayer: Sublayer, ratio: int, stack: ShrunkSizes) -> Sublayer:
+    shrinking = ("heads", "width", "hidden_width")
+    settings = {
+        name: max(1, value // ratio) if name in shrinking and isinstance(value, int) else value
+        for name, value in sublayer.settings
+    }
+    own_heads, attention = settings.get("heads"), (SublayerKind.SELF_ATTENTION, SublayerKind.CROSS_ATTENTION)
+    if sublayer.kind in attention and isinstance(own_heads, int) and stack.key_width is None:
+        settings |= {} if "key_width" in settings else {"heads": largest_divisor(stack.width, own_heads)}
+    if sublayer.kind == SublayerKind.FEED_FORWARD:
+        settings |= _grouped(settings, stack)
+    heads = settings.get("heads", stack.heads)
+    bottleneck, stored = settings.get("bottleneck_ratio", stack.bottleneck_ratio), settings.get("key_value_heads")
+    if sublayer.kind == SublayerKind.SELF_ATTENTION and isinstance(heads, int) and refusal(heads, bottleneck):
+        settings["bottleneck_ratio"] = fitted(heads, bottleneck)
+    if isinstance(stored, int) and isinstance(heads, int):
+        kept = int(kept_heads(heads, settings.get("bottleneck_ratio", 1)))
+        settings["key_value_heads"] = largest_divisor(kept, max(1, stored // ratio))
+    return replace(sublayer, settings=tuple(sorted(settings.items())))
+
+
+def _grouped(settings: Mapping[str, Setting], stack: ShrunkSizes) -> dict[str, Setting]:
+    """Return the groups and the inner width of a feed-forward network's own that fit each other and the stack."""
+    found: dict[str, Setting] = {}
+    groups, inner = settings.get("groups", stack.feed_forward_groups), settings.get("width")
+    if not isinstance(groups, int):
+        return found
+    if "groups" in settings:
+        outer = gcd(stack.width, stack.feed_forward_width) if inner is None else stack.width
+        found["groups"] = groups = largest_divisor(outer, groups)
+    if isinstance(inner, int):
+        found["width"] = groups * max(1, inner // groups)
+    return found
+
+
 @dataclass(frozen=True)
 class LayerProgram:
     """The items of a stack, from the input to the output."""
@@ -131,28 +196,15 @@ class LayerProgram:
                 grouped.append((item,))
         return tuple(grouped)
 
-    def shrunk(self, ratio: int, stack_heads: int) -> "LayerProgram":
+    def shrunk(self, ratio: int, stack: ShrunkSizes) -> "LayerProgram":
         """Return the program with its own heads and inner widths divided by `ratio`, from 1; so in branches.
 
-        A bottleneck ratio of its own is the largest that its heads, or else those of the smaller stack, allow.
+        Heads and groups are the largest below that divide the widths of the smaller stack. A bottleneck ratio of its
+        own is the largest that its heads, or else those of the stack, allow.
         """
 
         def smaller(item: Branch) -> Branch:
-            if not isinstance(item, Sublayer):
-                return item
-            shrinking = ("heads", "width", "hidden_width")
-            settings = {
-                name: max(1, value // ratio) if name in shrinking and isinstance(value, int) else value
-                for name, value in item.settings
-            }
-            heads, own_ratio = settings.get("heads", stack_heads), settings.get("bottleneck_ratio")
-            if own_ratio is not None and isinstance(heads, int):
-                settings["bottleneck_ratio"] = fitted(heads, own_ratio)
-            stored = settings.get("key_value_heads")
-            if isinstance(stored, int) and isinstance(heads, int):
-                kept = int(kept_heads(heads, settings.get("bottleneck_ratio", 1)))
-                settings["key_value_heads"] = largest_divisor(kept, max(1, stored // ratio))
-            return replace(item, settings=tuple(settings.items()))
+            return _shrunk(item, ratio, stack) if isinstance(item, Sublayer) else item
 
         def of_item(item: Item) -> Item:
             if not isinstance(item, Parallel):

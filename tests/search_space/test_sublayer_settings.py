@@ -1,5 +1,7 @@
 """A self-attention sublayer of a layer program may have a convolution, a kernel size and a γ of its own."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -92,7 +94,34 @@ def test_a_window_that_reads_hidden_tokens_is_refused_in_a_layer_too() -> None:
 @pytest.mark.parametrize("ratio", [1, 2, 3, 4])
 def test_a_generator_of_own_ratios_is_a_valid_architecture(ratio: int) -> None:
     for layers, convolution in PROGRAMS[:2]:
-        assert [*built(layers.replace("f(groups=4)", "f"), convolution=convolution).shrunk(ratio).violations()] == []
+        assert [*built(layers, convolution=convolution).shrunk(ratio).violations()] == []
+
+
+OWN_SIZES: list[dict[str, Any]] = [
+    {"width": 30, "heads": [1, 3]},
+    {"width": 36, "heads": [3, 6], "bottleneck_ratio": 3},
+    {"width": 36, "heads": 6, "feed_forward_width": [6, 9], "feed_forward_groups": 3},
+    {"width": 30, "heads": [6, 10]},
+    {"width": 24, "heads": [24, 8]},
+]
+
+
+@pytest.mark.parametrize("sizes", OWN_SIZES, ids=str)
+@pytest.mark.parametrize("ratio", [1, 2, 3, 4])
+def test_the_stacks_size_is_no_rule_where_each_sublayer_has_its_own_in_a_generator_too(
+    sizes: dict[str, Any], ratio: int
+) -> None:
+    architecture = Architecture(depth=2, **sizes)
+    assert [*architecture.violations()] == []
+    generator = architecture.shrunk(ratio)
+    assert [*generator.violations()] == []
+    assert ratio > 1 or generator.width == architecture.width
+
+
+def test_the_stacks_heads_are_a_rule_where_one_sublayer_has_none_of_its_own() -> None:
+    for layers in ("s(heads=3) f s f", "[s(heads=3)|s] f"):
+        found = [*Architecture(width=30, heads=4, layers=layers).violations()]
+        assert ("heads",) in [each.path for each in found]
 
 
 def test_a_memory_and_a_drawn_order_refuse_a_convolution_of_one_layer() -> None:

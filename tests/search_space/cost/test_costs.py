@@ -97,7 +97,7 @@ def test_a_generator_of_more_heads_than_channels_can_be_built(
 def test_a_generator_has_smaller_branches_as_it_has_smaller_sublayers(ratio: int) -> None:
     settings_of = [("s(heads=4)", "f(width=96)"), ("r(hidden_width=12)", "<lin:0.5:relu>"), ("g", "s(heads=8)")]
     branches, alone = ("".join(form.format(*pair) for pair in settings_of) for form in ("[{}|{}]", "{} {} "))
-    of_branches, of_alone = (parse_program(text).shrunk(ratio, 4) for text in (branches, alone))
+    of_branches, of_alone = (parse_program(text).shrunk(ratio, Architecture(heads=4)) for text in (branches, alone))
     inside = [each for item in of_branches.items if isinstance(item, Parallel) for each in item.branches]
     assert inside == list(of_alone.items)
 

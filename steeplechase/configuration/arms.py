@@ -6,7 +6,7 @@ from typing import Any
 
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by
-from search_space.overrides import INIT_CHECKPOINT, InvalidOverride
+from search_space.overrides import INIT_CHECKPOINT, InvalidOverride, with_lists
 from steeplechase.configuration.arm import BASELINE, Arm, baseline_arm, changed_arm
 from steeplechase.configuration.designs.point import ARMS_AT_MOST, Point, PointDesign
 from steeplechase.foundation.errors import Violation
@@ -111,9 +111,11 @@ class ArmTable:
     def _arm_of(self, point: Point) -> Arm | InvalidOverride:
         changes = self.rules.in_effect(point.changes, self.baseline)
         try:
-            arm = replace(changed_arm(point.name, self.baseline, changes), levels=point.levels)
+            made = changed_arm(point.name, self.baseline, changes)
         except InvalidOverride as error:
             return error
+        shown = with_lists(self.baseline, made.candidate, made.changes)
+        arm = replace(made, changes=shown, levels=point.levels)
         reason = self.reason(arm.candidate)
         return arm if reason is None else InvalidOverride([Violation((), reason)], only_in_combination=True)
 

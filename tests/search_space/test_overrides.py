@@ -11,11 +11,11 @@ from search_space.convolution.option import ConvolutionOption
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from search_space.optimiser import Sgd
 from search_space.optimiser.option import OptimiserOption
-from search_space.overrides import InvalidOverride, apply, difference
+from search_space.overrides import InvalidOverride, apply, difference, with_lists
 from search_space.recipe import Recipe
 from search_space.schedule import LinearSchedule
 from search_space.schedule.option import ScheduleOption
-from steeplechase.foundation.schema import Schema, options_of
+from steeplechase.foundation.schema import JsonValue, Schema, options_of
 from tests.factories.small_experiments import architectures
 
 OBJECTIVES = st.one_of(
@@ -58,6 +58,24 @@ def test_the_difference_is_the_applied_overrides(baseline: Candidate, data: st.D
     found = difference(baseline, apply(baseline, changes))
     assert found == {path: value for path, value in changes.items() if path in found}
     assert ("depth" in found) == (changes["depth"] != baseline.architecture.depth)
+
+
+def test_sizes_by_layer_are_shown_as_lists_where_these_are_the_whole_change() -> None:
+    plain = Candidate(architecture=Architecture(depth=2))
+    set_apart = Candidate(architecture=Architecture(layers="s f(width=8)"))
+    sized: dict[str, JsonValue] = {"heads": [2, 4], "feed_forward_width": [64, 32], "recipe.dropout": 0.3}
+    shown: list[tuple[Candidate, dict[str, JsonValue], dict[str, JsonValue]]] = [
+        (plain, sized, sized),
+        (plain, {"depth": 1, "heads": [2]}, {"depth": 1, "layers": "s(heads=2) f"}),
+        (plain, {"layers": "s(heads=2) f s f"}, {"layers": "s(heads=2) f s f"}),
+        (set_apart, {"layers": "s f(width=4)"}, {"layers": "s f(width=4)"}),
+        (set_apart, {"heads": [8]}, {"heads": [8]}),
+    ]
+    for baseline, changes, expected in shown:
+        candidate = apply(baseline, changes)
+        found = with_lists(baseline, candidate, difference(baseline, candidate))
+        assert {**found} == expected
+        assert apply(baseline, found) == candidate
 
 
 def test_an_option_is_replaced_before_its_own_fields_are_set() -> None:

@@ -62,7 +62,7 @@ def _other_cohort(rows: LedgerRows, experiment: Experiment, before: int) -> str 
         size = experiment.pretraining.hurdle.cohort_size(cohort, search.cohort)
         had, wanted = min(before - proposed, size), min(search.max_candidates - proposed, size)
         if had != wanted:
-            return f"design.max_candidates: cohort {cohort} had {had} candidates, and would have {wanted}"
+            return f"design.max_candidates: cohort {cohort} had {had} of the {wanted} candidates that it would have"
     return None
 
 

@@ -1,6 +1,8 @@
 """Training recipe: batch, optimiser, learning rate, regularisation. Defaults: ELECTRA-Small, arXiv 2003.10555."""
 
 from collections.abc import Iterator
+from math import inf
+from numbers import Real
 from typing import Literal
 
 from pydantic import Field
@@ -145,9 +147,18 @@ class Recipe(Schema):
         return self.sequence_length * len(self.batch_of(max(0, self.steps(tokens) - 1)))
 
     def rate_at(self, step: int, horizon_tokens: float) -> float:
-        """Return the learning rate of the update that follows `step` updates; no update is spent at a rate of 0."""
+        """Return the learning rate of the update that follows `step` updates; no update is spent at a rate of 0.
+
+        Raises ValueError where a plugin's schedule gives no finite number from 0.
+        """
         seen = self.tokens_after(step + 1)
-        return self.peak_learning_rate * self.schedule.multiplier(seen, horizon_tokens + self.tokens_per_step)
+        share = self.schedule.multiplier(seen, horizon_tokens + self.tokens_per_step)
+        if not (isinstance(share, Real) and 0 <= share < inf):
+            needed = "a finite number from 0 is needed"
+            raise ValueError(
+                f"recipe.schedule {self.schedule.kind} gives {share!r:.80} after {seen:,} tokens; {needed}"
+            )
+        return self.peak_learning_rate * share
 
     def long_sequence_updates(self, updates: int) -> int:
         """Return the further updates that follow `updates` at the usual length."""

@@ -47,7 +47,7 @@ def answer(line: str) -> dict[str, object]:
     except PartnerDied as death:
         sys.stderr.write(f"{death}\n")
         os._exit(PARTNER_DIED_CODE)  # the stage is repeated, as after the death of this process
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a plugin's code may end a process
         return failure(error)
     finally:
         return_free_memory()
@@ -69,7 +69,7 @@ def return_free_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def failure(error: Exception) -> dict[str, object]:
+def failure(error: Exception | SystemExit) -> dict[str, object]:
     """Return an exception as plain values: message, traceback, and the exit code of a UserError.
 
     The message of code of a plugin ends with the line of it that failed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import ClassVar, Self
 
 from runners.stages.context import StageContext
@@ -11,6 +12,7 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.devices import Device
+from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import Count, JsonValue, Name
 from steeplechase.tasks.own_measurements import PACKAGE
 from steeplechase.tasks.own_metrics import FunctionReference, function_of, module_of, own_numbers
@@ -51,7 +53,10 @@ class OwnMeasurementStage(MeasurementStage):
         )
 
     def compute(self, context: StageContext) -> dict[str, JsonValue]:
-        """Return the numbers of the function by name. Raises DataError where it fails."""
+        """Return the numbers of the function by name, without those that are NaN: this encoder leaves them undefined.
+
+        Raises what the function raised, or ValueError for anything but numbers: that trial fails, and others go on.
+        """
         import torch
 
         from runners.training.pretrained import read_encoder
@@ -59,6 +64,9 @@ class OwnMeasurementStage(MeasurementStage):
         encoder = read_encoder(context.inputs["pretrained"], self.architecture, self.device).eval()
         rows = held_out_sequences("measure.own.sequences", self.sequences, self.length, context)
         function, tokens = function_of(self.function, PACKAGE), torch.from_numpy(rows).to(encoder.device)
-        with torch.no_grad():
-            found = own_numbers(self.function, function, encoder, tokens)
-        return {"name": self.name, "values": {**found}}
+        try:
+            with torch.no_grad():
+                found = own_numbers(self.function, function, encoder, tokens, may_be_undefined=True)
+        except DataError as refusal:
+            raise refusal.__cause__ or ValueError(refusal.lines[0]) from None
+        return {"name": self.name, "values": {name: value for name, value in found.items() if not isnan(value)}}

@@ -32,6 +32,7 @@ from steeplechase.ledger.stage_results import (
 )
 from steeplechase.ledger.task_standing import task_standings, tasks_in_score
 from steeplechase.ledger.trial_history import TrialHistory, chosen_records
+from steeplechase.tasks.downstream import task_names
 
 HELD_OUT_LOSS, SCORE = "final/held_out_loss", "final/score"
 DELTAS = {HELD_OUT_LOSS: "delta/held_out_loss", SCORE: "delta/score"}
@@ -250,10 +251,14 @@ def _final_entries(history: TrialHistory, labels: Sequence[str]) -> Iterator[tup
 
 
 def _primary_metric_in(histories: Iterable[TrialHistory]) -> metrics.PrimaryMetric:
-    """Return the primary metric by task; the records of tasks that the experiment declares have it."""
+    """Return the primary metric by task; the records of tasks that the experiment declares have it.
+
+    It is empty for such a task without a record, which has no value.
+    """
     records = [record for history in histories for record in history.records]
     own = {result.task: result.primary_metric for _, result in with_results(records, FineTuneResult)}
-    return lambda task: own.get(task) or metrics.primary_metric(task)
+    known = task_names()
+    return lambda task: own.get(task) or (metrics.primary_metric(task) if task in known else "")
 
 
 def _key(metric: str, tasks: Sequence[str], primary: metrics.PrimaryMetric) -> str:

@@ -289,7 +289,7 @@ def test_a_metric_is_refused_where_predictions_of_finished_trials_are_gone(tmp_p
 
 
 LESS = "design.max_candidates: less than the 8 that were declared"
-OTHER_COHORT = "design.max_candidates: cohort 1 had 2 candidates, and would have 4"
+OTHER_COHORT = "design.max_candidates: cohort 1 had 2 of the 4 candidates that it would have"
 AUDITED = "pretraining.audit: its trials were drawn among those of 4 candidates"
 
 

@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -137,3 +138,13 @@ def test_the_updates_of_a_budget_are_the_fewest_that_see_it_all(tokens: int, len
     recipe = Recipe(sequence_length=length, batch_sequences=batch)
     steps = recipe.steps(tokens)
     assert (steps - 1) * recipe.tokens_per_step < tokens <= steps * recipe.tokens_per_step
+
+
+@pytest.mark.parametrize("share", [math.nan, math.inf, -1.0, "half", None])
+def test_what_is_no_share_of_the_peak_is_told_with_the_schedule_and_the_place(share: object) -> None:
+    odd = SimpleNamespace(kind="odd", multiplier=lambda tokens, total: share)
+    recipe = Recipe(sequence_length=8, batch_sequences=2).model_copy(update={"schedule": odd})
+    with pytest.raises(
+        ValueError, match=f"recipe.schedule odd gives {share!r} after 64 tokens; a finite number from 0"
+    ):
+        rate_at(recipe, 3, math.inf)

@@ -59,4 +59,4 @@ class OwnMeasurementResult(Result):
     @property
     def outcome(self) -> str:
         """The numbers."""
-        return ", ".join(f"{name} {value:.4g}" for name, value in self.values.items())
+        return ", ".join(f"{name} {value:.4g}" for name, value in self.values.items()) or "no value: NaN"

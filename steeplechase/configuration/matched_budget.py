@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from search_space.candidate import Candidate
+from search_space.layer_lists import is_read
 from search_space.overrides import InvalidOverride, apply, difference
 from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.arms import ArmTable, Impossible
@@ -156,6 +157,8 @@ def _matched(arm: Arm, baseline: Arm, match: Match, tokens: int) -> Arm:
         return arm
     if match.by == "depth" and arm.candidate.architecture.layers is not None:
         raise NoMatch("layers sets the number of blocks. Did you mean another size in match.by?")
+    if match.by == "feed_forward_width" and not is_read(match.by, arm.candidate.architecture):
+        raise NoMatch("layers sets the width of every feed-forward network. Did you mean another size in match.by?")
     size = dimension(match.by, arm.candidate, tokens)
     steps = nearest(lambda count: budget(size.resized(count)), target, size.discontinuities)
     candidate = size.resized(steps)

@@ -17,6 +17,7 @@ from steeplechase.configuration.designs.components import ComponentDesign, ListD
 from steeplechase.configuration.designs.factorial import Factorial, Zip
 from steeplechase.configuration.designs.point import Changes, label
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.tuning import points_of
 from steeplechase.configuration.validation.search import finishing_warnings
 from steeplechase.foundation.devices import Device
 from steeplechase.foundation.schema import VARIANT_KEY
@@ -62,6 +63,8 @@ def _nothing_compared(experiment: Experiment) -> Iterator[str]:
     declared = experiment.designs and experiment.search is None and experiment.tune is None
     if declared and len(experiment.arms) == 1:
         yield "design: every arm of it is the baseline itself, so that nothing is compared. Name other values"
+    if experiment.tune is not None and len(points_of(experiment.tune, experiment.baseline)) == 1:
+        yield "tune.vary: its values make the shared recipe alone, so that nothing is chosen. Name other values"
 
 
 def _replaced_parts(experiment: Experiment) -> Iterator[str]:

@@ -110,6 +110,15 @@ def test_the_nearest_size_is_named_if_it_is_outside_the_tolerance() -> None:
     assert line.endswith("the tolerance is 0.1%. Did you mean another size in match.by?")
 
 
+def test_a_size_that_every_layer_sets_for_itself_cannot_be_adjusted() -> None:
+    baseline = apply(Candidate(), {"depth": 2, "width": 64, "feed_forward_width": 256, "vocabulary_size": 64})
+    by_layer = {"feed_forward_width": [32, 256]}
+    _, (line,) = matched(baseline, by_layer, Match(budget="parameters", by="feed_forward_width"))
+    assert line.startswith("x (matched): layers sets the width of every feed-forward network.")
+    layers = {"layers": "s f(width=192) s f"}
+    assert matched(baseline, layers, Match(budget="parameters", by="feed_forward_width"))[1] == []
+
+
 def test_an_arm_that_changes_only_the_adjusted_size_has_no_matched_copy() -> None:
     match = Match(budget="parameters", by="feed_forward_width")
     _, lines = matched(Candidate(), {"feed_forward_width": 512}, match)

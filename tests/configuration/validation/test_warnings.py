@@ -114,6 +114,15 @@ def test_a_design_of_the_baseline_alone_is_warned_of(tmp_path: Path, values: str
     assert ["nothing is compared" in line for line in lines] == ([] if compared else [True])
 
 
+@pytest.mark.parametrize(("rates", "chosen"), [("[5e-4]", False), ("[1e-3]", True), ("[5e-4, 1e-3]", True)])
+def test_a_tuning_over_the_shared_recipe_alone_is_warned_of(tmp_path: Path, rates: str, chosen: bool) -> None:
+    tune = f"tune: {{ vary: {{ recipe.peak_learning_rate: {rates} }}, trials: 2, seeds: [101] }}"
+    parts = {"objective": "objective: masked_language_model", "kind": "linear", "warmup": 1024, "evaluations": 8}
+    (tmp_path / "g.yaml").write_text(TEXT.format(**parts) + tune)
+    lines = warnings_of(load_experiment(tmp_path / "g.yaml", None))
+    assert ["nothing is chosen" in line for line in lines] == ([] if chosen else [True])
+
+
 @pytest.mark.parametrize(("tokens", "long"), [(1024, False), (9000, False), (12800, True)])
 def test_batches_that_grow_and_masks_that_move_beyond_the_end_are_warned_of(
     tmp_path: Path, tokens: int, long: bool

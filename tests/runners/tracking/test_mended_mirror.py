@@ -17,11 +17,13 @@ import pytest
 
 from reports.statistics.reading import results_of
 from runners.tracking import TrackingStore, mirror, mlflow_tables
-from runners.tracking.measurements import SCORE
+from runners.tracking.measurements import SCORE, Score, final_values
 from runners.tracking.mirrored_run import IDENTITY_TAG, SCORE_TAG, MirroredRun
 from runners.tracking.runs import projected
+from steeplechase.ledger.records import TrialRow, TrialStatus
 from steeplechase.ledger.sessions import Session
 from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.trial_history import TrialHistory
 from tests.factories.mlflow_rows import everything, rows, statuses, values_of_tag
 from tests.factories.reports import primary
 from tests.factories.tracked_study import still_running, study
@@ -247,3 +249,8 @@ def _assert_whole(store: TrackingStore) -> None:
     points = rows(store.database_file, "SELECT run_uuid, key, step FROM metrics WHERE key LIKE '%_loss' AND step > 0")
     assert len(points) == len(set(points))
     assert mirror(study(), store).unchanged == 25
+
+
+def test_a_trial_without_scores_has_no_values_of_a_task_that_the_experiment_declares() -> None:
+    diverged = TrialHistory(TrialRow("wild/1", "wild", 1), (), (), TrialStatus.DIVERGED)
+    assert final_values(diverged, ("pretrain@2560", "reviews#1"), Score(("reviews",))) == {}

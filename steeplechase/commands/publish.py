@@ -9,6 +9,7 @@ import typer
 from runners.flags import StoreUrl, folder_named
 from steeplechase.commands.arguments import ResultsFolder
 from steeplechase.commands.report import print_document
+from steeplechase.foundation.atomic_files import disk_refusals
 from steeplechase.foundation.errors import ConflictError, MachineError
 
 PUBLISHED = Path("reports/published")
@@ -26,7 +27,8 @@ def publish(folder: ResultsFolder, out: ReportFolder, store: StoreUrl = "") -> N
 
     if os.path.realpath(out) == os.path.realpath(folder):
         raise ConflictError(f"{out}: is the results folder itself. Did you mean `steeplechase rebuild {out}`?")
-    publish_report(folder, out, store)
+    with disk_refusals(out):
+        publish_report(folder, out, store)
     print(f"published: {out}")  # noqa: T201 — the result itself
 
 
@@ -50,7 +52,8 @@ def rebuild(
     folders = published_in(folder) or (folder,)
     changed: list[str] = []
     for report in folders:
-        files = rebuild_report(report, check, whole_reports)
+        with disk_refusals(whole_reports or report):
+            files = rebuild_report(report, check, whole_reports)
         changed += [f"{report / name}: differs from what its rows give" for name in files]
         outcome = "not as its rows give" if check else "changed"
         said = f"{counted(len(files), 'file')} {outcome}" if files else "the same, byte for byte"

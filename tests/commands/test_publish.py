@@ -1,5 +1,7 @@
 """Published reports: what a ledger says its export says, byte for byte, and what was published is built again."""
 
+import errno
+import os
 import shutil
 from importlib.metadata import version
 from pathlib import Path
@@ -168,3 +170,18 @@ def test_a_folder_without_claims_is_refused_in_a_line(call: Call, tmp_path: Path
     assert answer.err.splitlines() == [
         f"{tmp_path / 'claims.toml'}: no such file; it declares the claims and what tests them"
     ]
+
+
+def test_a_full_disk_is_told_with_the_folder_and_its_free_space(
+    call: Call, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        answer = call("publish", results, tmp_path / "out")
+    assert (answer.code, answer.out) == (5, "")
+    assert answer.err.startswith(f"{tmp_path / 'out'}")
+    assert "No space left on device: " in answer.err
+    assert call("publish", results, tmp_path / "out").code == 0

@@ -26,7 +26,10 @@ Outcome = Figure | Skipped | Disagreement
 
 def main(arguments: list[str]) -> int:
     """Measure, print and write all rows; return 1 if the results of two sides differ."""
-    options = _options(arguments)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="speed and memory against named peers")
+    parser.add_argument("--only", default="", metavar="NAME", help="measure only rows whose name contains NAME")
+    parser.add_argument("--quick", action="store_true", help="3 short pairs instead of 9; no interval to trust")
+    options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     console = Console(width=None if sys.stdout.isatty() else 200)
     pace = QUICK if options.quick else Pace()
@@ -62,13 +65,6 @@ def as_json(row: Row, outcome: Outcome) -> dict[str, object]:
         "ceiling": None if figure is None or figure.ceiling is None else round(figure.ceiling, 2),
         "note": str(outcome) if figure is None else figure.note,
     }
-
-
-def _options(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="speed and memory against named peers")
-    parser.add_argument("--only", default="", metavar="NAME", help="measure only rows whose name contains NAME")
-    parser.add_argument("--quick", action="store_true", help="3 short pairs instead of 9; no interval to trust")
-    return parser.parse_args(arguments)
 
 
 def _outcome(row: Row, pace: Pace, console: Console) -> Outcome:

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 
 from runners.metric_trials import refuse_failing_metrics
 from runners.missing_data import at_setting, collected, refuse_missing, refuse_other_lexicon, tasks_of
-from runners.stage_labels import hurdle_labels, needs_long_sequence_phase, pretrain_labels, pretraining_tokens
+from runners.stage_labels import hurdle_labels, needs_long_sequence_phase, pretrain_labels
 from runners.stages.contamination import ContaminationStage
 from runners.stages.corpus import CorpusStage
 from runners.stages.evaluation_set import EvaluationSetStage
@@ -261,7 +261,7 @@ def _pretraining_stages(
     hurdle = experiment.pretraining.hurdle
     last_step = 0
     pretrained: Stage | None = None
-    for label, tokens in zip(pretrain_labels(experiment), pretraining_tokens(experiment), strict=True):
+    for label, tokens in zip(pretrain_labels(experiment), experiment.pretraining.stage_ends, strict=True):
         step = candidate.recipe.steps(tokens)
         previous = {"previous": pretrained} if pretrained else {}
         declaration = PretrainStage.up_to(experiment, candidate, seed, (last_step, step))

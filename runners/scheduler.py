@@ -8,9 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from runners.dag import SharedStages
 from runners.scheduling.decisions import AUDIT, audited
-from runners.scheduling.rows import rows_of
 from runners.scheduling.state import RunState
 from runners.search.next_arms import (
     ArmEntry,
@@ -27,11 +25,9 @@ from runners.search.tuning_phase import choices, own_arms, tuning_arms
 from runners.search.warm_start import WARM_START
 from runners.work_queue import StageTask
 from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.contamination import refuse_contamination
-from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.phase_plans import CHOICES, FINALISTS, TUNING, WINNER, FinalPlan
 from steeplechase.ledger.records import ArmRow, Decision, TrialRow
 from steeplechase.ledger.task_references import PROBE_REFERENCE, ProbeReference, references_of
@@ -63,13 +59,6 @@ class Step:
 
 
 DONE = Step()
-
-
-def fold(experiment: Experiment, shared: SharedStages, rows: LedgerRows, resumed_after: int = 0) -> RunState:
-    """Return the state after all rows of a ledger. Raises ConflictError for results of other data or code."""
-    state = RunState(experiment, shared, rows.path, resumed_after)
-    state.apply_all(rows_of(rows))
-    return state
 
 
 def next_step(state: RunState) -> Step:

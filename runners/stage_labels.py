@@ -7,14 +7,9 @@ from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
 from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, UNPRUNED, StageLabel
 
 
-def pretraining_tokens(experiment: Experiment) -> tuple[int, ...]:
-    """Return the tokens seen at the end of each pretraining stage of a trial."""
-    return experiment.pretraining.stage_ends
-
-
 def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the labels of a trial's pretraining stages, one per rung or checkpoint and one for the budget."""
-    return tuple(str(StageLabel(PRETRAIN, tokens)) for tokens in pretraining_tokens(experiment))
+    return tuple(str(StageLabel(PRETRAIN, tokens)) for tokens in experiment.pretraining.stage_ends)
 
 
 def hurdle_labels(experiment: Experiment) -> tuple[str, ...]:

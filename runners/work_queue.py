@@ -37,16 +37,13 @@ class Failure:
     """Exit code of a UserError, which ends the run; None for other exceptions."""
     worker_died: bool = False
     """Whether the process ended without an answer; the stage may be retried."""
-    out_of_memory: bool = False
-    """Whether the memory of a GPU was too small: neither the program nor the result of the candidate is at fault."""
 
     @classmethod
     def of(cls, answer: Mapping[str, object]) -> "Failure":
         """Return the failure in a worker's answer."""
         code = answer.get("exit_code")
-        full = bool(answer.get("out_of_memory", False))
         exit_code = code if isinstance(code, int) else None
-        return cls(str(answer["error"]), str(answer.get("trace", "")), exit_code, out_of_memory=full)
+        return cls(str(answer["error"]), str(answer.get("trace", "")), exit_code)
 
 
 def outcome_of(answer: Mapping[str, Any]) -> Outcome | Failure:

@@ -76,12 +76,12 @@ def failure(error: Exception | SystemExit) -> dict[str, object]:
     """
     lines = traceback.format_exception(error)
     code = getattr(error, "exit_code", None)
-    full, text = type(error).__name__ == OUT_OF_MEMORY, f"{type(error).__name__}: {error}"
-    if full:
+    text = f"{type(error).__name__}: {error}"
+    if type(error).__name__ == OUT_OF_MEMORY:
         text = text.partition("\n")[0] + REMEDY
     elif code is None and (place := line_in_plugin(error)) is not None:
         text = f"{' '.join(text.split())} ({place})"
-    return {"error": text, "trace": "".join(lines), "exit_code": code, "out_of_memory": full}
+    return {"error": text, "trace": "".join(lines), "exit_code": code}
 
 
 def as_line(job: Job) -> str:

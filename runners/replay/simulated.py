@@ -18,7 +18,7 @@ from runners.scheduler import ProposalRequest, Step, after_last_cohort, next_ste
 from runners.scheduling.rows import Fact, Row
 from runners.scheduling.state import RunState
 from runners.search.encoding import point_of
-from runners.stage_labels import all_labels, pretrain_labels, pretraining_tokens
+from runners.stage_labels import all_labels, pretrain_labels
 from runners.stages.stage import Stage, StageDeclaration
 from runners.work_queue import StageTask
 from search_space.candidate import Candidate
@@ -228,7 +228,7 @@ class _Results:
 
     def __init__(self, experiment: Experiment, table: Table) -> None:
         self._experiment, self._table, self._count = experiment, table, 0
-        tokens = pretraining_tokens(experiment)
+        tokens = experiment.pretraining.stage_ends
         self._tokens = dict(zip(pretrain_labels(experiment), tokens, strict=True))
         self._before = dict(zip(pretrain_labels(experiment), (0, *tokens), strict=False))
 

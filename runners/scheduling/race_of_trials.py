@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from runners.policies.evolution import Action, Evolution, Judgement
 from runners.scheduling.trial import Trial, value_at_hurdle
 from runners.search.breeding import BreedingPool, ScoreFitness
-from runners.stage_labels import pretrain_labels, pretraining_tokens
+from runners.stage_labels import pretrain_labels
 from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.designs.search import PROGRESSIVE_HURDLES
 from steeplechase.configuration.experiment import Experiment
@@ -89,7 +89,7 @@ class RaceOfTrials:
         self.labels = pretrain_labels(experiment)
         self._seeds = first_seeds(experiment.pretraining.seeds)
         self._bred = BreedingPool(experiment)
-        costs = np.array(pretraining_tokens(experiment)) / experiment.pretraining.tokens
+        costs = np.array(experiment.pretraining.stage_ends) / experiment.pretraining.tokens
         generator = stream(design.seed, f"policy {design.policy}")
         points = [min(int(np.searchsorted(costs, design.tournament.trained_share - ROUNDING)) + 1, len(costs))]
         if design.policy == PROGRESSIVE_HURDLES:

@@ -55,7 +55,7 @@ class RunState:
         """The latest cohort that has entered."""
         self.last_trial_record = 0
         """The sequence number of the last record of a trial, 0 before the first."""
-        self._shared, self._shared_stages = shared, shared.named()
+        self._shared, self.shared_stages = shared, shared.named()
         self.shared_records: dict[str, Record] = {}
         """Records of the finished shared stages, by label."""
         self._resumed_after = resumed_after
@@ -161,7 +161,7 @@ class RunState:
 
     def _add_record(self, record: Record) -> None:
         if record.trial is None:
-            self._refuse_another_key(record, self._shared_stages[record.label])
+            self._refuse_another_key(record, self.shared_stages[record.label])
             self.shared_records[record.label] = record
             return
         self.last_trial_record = max(self.last_trial_record, record.sequence)
@@ -176,7 +176,7 @@ class RunState:
     def refuse_other_keys(self, shared_records: Iterable[Record]) -> None:
         """Raise ConflictError if a shared result is of other data, code or library versions."""
         for record in shared_records:
-            self._refuse_another_key(record, self._shared_stages[record.label])
+            self._refuse_another_key(record, self.shared_stages[record.label])
 
     def _refuse_another_key(self, record: Record, stage: Stage) -> None:
         if record.key != stage.key:
@@ -204,14 +204,9 @@ class RunState:
             self.search.observe(trial.view, ended or trial.audited, self._replicate_of(trial.plan))
 
     @property
-    def shared_stages(self) -> Mapping[str, Stage]:
-        """The shared stages by label."""
-        return self._shared_stages
-
-    @property
     def shared_tasks(self) -> tuple[StageTask, ...]:
         """The shared stages, in topological order."""
-        return tuple(StageTask(None, label, stage) for label, stage in self._shared_stages.items())
+        return tuple(StageTask(None, label, stage) for label, stage in self.shared_stages.items())
 
     @property
     def shared_pending(self) -> tuple[StageTask, ...]:
@@ -221,7 +216,7 @@ class RunState:
     @property
     def shared_ready(self) -> tuple[StageTask, ...]:
         """The shared stages without a result whose inputs are finished."""
-        done = {self._shared_stages[label].key for label in self.shared_records}
+        done = {self.shared_stages[label].key for label in self.shared_records}
         return tuple(
             task for task in self.shared_pending if all(stage.key in done for stage in task.stage.inputs.values())
         )

@@ -94,7 +94,7 @@ def train(
         model.train()
         model.start_update(number)
         seed_dropout(stream_seed(training_data.seed, "dropout", number, *part_of(group)))
-        set_rate(optimiser, rate_at(recipe, number, training_data.horizon_tokens))
+        set_rate(optimiser, recipe.rate_at(number, training_data.horizon_tokens))
         optimiser.zero_grad(set_to_none=True)
         losses = accumulate_gradients(model, batch, recipe, random, group)
         gradient_norm = clip_grad_norm_(model.parameters(), recipe.gradient_norm_limit)
@@ -213,8 +213,3 @@ def held_out_losses(
     model.eval()
     with torch.inference_mode(), autocast_to(precision, model.encoder.device):
         return model.held_out_losses(evaluation_set)
-
-
-def rate_at(recipe: Recipe, step: int, horizon_tokens: float) -> float:
-    """Return the learning rate of the update after `step` updates; it is never 0."""
-    return recipe.rate_at(step, horizon_tokens)

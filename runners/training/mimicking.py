@@ -118,7 +118,8 @@ def train_to_mimic(model: RareWordModel, words: Sequence[Word], source: WordSour
     Raises DataError for a word of several tokens, and where a word has too few occurrences.
     """
     _refuse_unfit(words, source.settings)
-    targets = _targets(model.encoder, words)
+    rows = torch.tensor([word.pieces[0] for word in words], device=model.encoder.device)
+    targets = model.encoder.embeddings.tokens.weight.detach()[rows]
     return {part: _train_part(model, part, (words, targets), source, seed) for part in _parts(source.settings)}
 
 
@@ -177,11 +178,6 @@ def _train_part(
 def _batches(count: int, size: int, random: np.random.Generator) -> Iterator[Int[np.ndarray, " rows"]]:
     order = random.permutation(count)
     yield from (order[first : first + size] for first in range(0, count, size))
-
-
-def _targets(encoder: Encoder, words: Sequence[Word]) -> Float[Tensor, "words embedding"]:
-    rows = torch.tensor([word.pieces[0] for word in words], device=encoder.device)
-    return encoder.embeddings.tokens.weight.detach()[rows]
 
 
 def _refuse_unfit(words: Sequence[Word], settings: RareWords) -> None:

@@ -22,6 +22,3 @@ class Looks:
         if len(self.counts) < 2:
             return 1.0
         return LAST_SHARE if seeds >= self.counts[-1] else (1 - LAST_SHARE) / (len(self.counts) - 1)
-
-
-ONE_LOOK = Looks(())

@@ -96,12 +96,10 @@ class DetectableEffect:
     high: float
 
 
-def detectable_effect(
-    standard_error: float, degrees: float, level: float, power: float = POWER, alpha: float = 0.05
-) -> DetectableEffect | None:
-    """Return the detectable effect at a two-sided level, its interval at 1 - alpha; None where there is no test."""
+def detectable_effect(standard_error: float, degrees: float, level: float) -> DetectableEffect | None:
+    """Return the detectable effect at a two-sided level, with its 95% interval; None where there is no test."""
     if not (standard_error > 0 and degrees > 0 and level > 0):
         return None
-    value = standard_error * detectable_shift(degrees, level, power)
-    small, large = (degrees / chi_squared_quantile([1 - alpha / 2, alpha / 2], degrees)) ** 0.5
+    value = standard_error * detectable_shift(degrees, level, POWER)
+    small, large = (degrees / chi_squared_quantile([1 - ALPHA / 2, ALPHA / 2], degrees)) ** 0.5
     return DetectableEffect(value, value * float(small), value * float(large))

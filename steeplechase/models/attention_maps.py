@@ -37,7 +37,7 @@ def attention_map(
 
 @torch.inference_mode()
 def visit_attention_maps(
-    encoder: Encoder, tokens: Int[Tensor, "batch seq"], take: Take, padding_mask: PaddingMask = None
+    encoder: Encoder, tokens: Int[Tensor, "batch seq"], take: Take
 ) -> Float[Tensor, "batch seq width"]:
     """Call `take` with each layer's map, from the lowest layer up, and return the encoder's output.
 
@@ -53,7 +53,7 @@ def visit_attention_maps(
     attentions = (module for module in encoder.modules() if isinstance(module, Sublayer))
     hooks = [each.register_forward_pre_hook(partial(visit, layer)) for layer, each in enumerate(attentions)]
     try:
-        output: Tensor = encoder(tokens, None, padding_mask)
+        output: Tensor = encoder(tokens, None, None)
     finally:
         for hook in hooks:
             hook.remove()

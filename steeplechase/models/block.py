@@ -69,7 +69,7 @@ class Block(nn.Module):
         """Return the block's output."""
         drop = self._drop
         for sublayer, norm in self.sublayers():
-            x = self._connect(x, _reading(sublayer, padding_mask, context), norm, drop)
+            x = self._connect(x, partial(_read, sublayer, padding_mask, context), norm, drop)
         return x
 
     def decode(
@@ -109,11 +109,6 @@ class _Continued(Continuation):
     def forget(self, count: int) -> None:
         for sublayer, _ in self._parts:
             sublayer.forget(count)
-
-
-def _reading(sublayer: nn.Module, padding_mask: PaddingMask, context: AttentionContext) -> Map:
-    """Return the sublayer as a function of its input alone."""
-    return partial(_read, sublayer, padding_mask, context)
 
 
 def _read(sublayer: nn.Module, padding_mask: PaddingMask, context: AttentionContext, x: Tensor) -> Tensor:

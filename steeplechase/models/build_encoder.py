@@ -4,7 +4,7 @@ from search_space.architecture import Architecture
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.module_architecture import ModuleArchitecture
 from steeplechase.models.activation_checkpointing import ActivationCheckpointing
-from steeplechase.models.encoder import Embeddings, Encoder
+from steeplechase.models.encoder import Encoder
 from steeplechase.models.encoder_decoder import EncoderDecoder
 from steeplechase.models.module_encoder import ModuleEncoder
 
@@ -12,12 +12,11 @@ from steeplechase.models.module_encoder import ModuleEncoder
 def build_encoder(
     architecture: Architecture,
     dropout_rate: float,
-    embeddings: Embeddings | None = None,
     activation_checkpointing: ActivationCheckpointing = "none",
 ) -> Encoder:
-    """Return the encoder; a factory's module takes its dropout from its arguments and shares no embeddings."""
+    """Return the encoder; a factory's module takes its dropout from its arguments."""
     if isinstance(architecture, ModuleArchitecture):
         return ModuleEncoder(architecture)
     if isinstance(architecture, EncoderDecoderArchitecture):
         return EncoderDecoder(architecture, dropout_rate, activation_checkpointing)
-    return Encoder(architecture, dropout_rate, embeddings, activation_checkpointing)
+    return Encoder(architecture, dropout_rate, activation_checkpointing=activation_checkpointing)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.training.loop import rate_at
 from search_space.recipe import Recipe
 from search_space.schedule import (
     ConstantSchedule,
@@ -56,8 +55,8 @@ def test_without_a_warm_up_the_first_rate_is_the_peak(kind: type[ScheduleOption]
     schedule = kind.model_validate({"warmup_tokens": 0, **more})
     recipe = Recipe(sequence_length=8, batch_sequences=1, schedule=schedule)
     assert [*recipe.violations()] == []
-    assert rate_at(recipe, 0, math.inf) == recipe.peak_learning_rate
-    assert 0 < rate_at(recipe, 0, horizon_steps * 8) <= recipe.peak_learning_rate
+    assert recipe.rate_at(0, math.inf) == recipe.peak_learning_rate
+    assert 0 < recipe.rate_at(0, horizon_steps * 8) <= recipe.peak_learning_rate
 
 
 @given(TOKENS, TOKENS, st.integers(0, 10**9))
@@ -75,7 +74,7 @@ def test_the_inverse_square_root_is_that_of_the_transformer(width: int, warmup: 
         sequence_length=8, batch_sequences=1, schedule=schedule, peak_learning_rate=(width * warmup) ** -0.5
     )
     expected = width**-0.5 * min(step**-0.5, step * warmup**-1.5)
-    assert rate_at(recipe, step - 1, math.inf) == pytest.approx(expected, rel=1e-12)
+    assert recipe.rate_at(step - 1, math.inf) == pytest.approx(expected, rel=1e-12)
 
 
 @given(WARMUPS, TOKENS)
@@ -107,7 +106,7 @@ def test_equal_tokens_mean_equal_phase_whatever_the_batch(
     )
     horizon = large.tokens_per_step * (step + more)
     by_small, by_large = (
-        rate_at(recipe, step * large.tokens_per_step // recipe.tokens_per_step - 1, horizon)
+        recipe.rate_at(step * large.tokens_per_step // recipe.tokens_per_step - 1, horizon)
         for recipe in (small, large)
     )
     # the horizon is one update past the last, so that none is spent at a rate of 0: that is all the batch decides
@@ -147,4 +146,4 @@ def test_what_is_no_share_of_the_peak_is_told_with_the_schedule_and_the_place(sh
     with pytest.raises(
         ValueError, match=f"recipe.schedule odd gives {share!r} after 64 tokens; a finite number from 0"
     ):
-        rate_at(recipe, 3, math.inf)
+        recipe.rate_at(3, math.inf)

@@ -68,16 +68,16 @@ def equals_baseline(baseline: Candidate, changes: Changes) -> bool:
         return False
 
 
-def axis_violations(axes: Axes, baseline: Candidate, key: str = "vary") -> Iterator[Violation]:
+def axis_violations(axes: Axes, baseline: Candidate) -> Iterator[Violation]:
     """Yield empty axes, duplicate values and values that are impossible at every point."""
     for path, values in axes.items():
         if not values:
-            yield Violation((key, path), "no values to vary over; list at least one")
+            yield Violation(("vary", path), "no values to vary over; list at least one")
         for position, value in enumerate(values):
             if value in values[:position]:
-                yield Violation((key, path, position), f"{label(value)} is listed twice on this axis")
+                yield Violation(("vary", path, position), f"{label(value)} is listed twice on this axis")
             else:
-                yield from impossible_at_every_point(axes, baseline, {path: value}, (key, path, position))
+                yield from impossible_at_every_point(axes, baseline, {path: value}, ("vary", path, position))
 
 
 def impossible_at_every_point(

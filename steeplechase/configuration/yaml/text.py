@@ -170,22 +170,18 @@ def compose(text: str) -> Composed:
     lines = text.splitlines()
     loader = _GuardedLoader(text)
     try:
-        return _composed(loader)
+        if not loader.check_node():
+            raise Malformed(1, "the document is empty; an experiment is a mapping of keys to values")
+        top = loader.get_node()
+        if loader.check_node():
+            _, line = loader.upcoming()
+            raise Malformed(line, "a second document starts here; a file holds one experiment")
+        assert top is not None
+        return Composed(top, loader.refused)
     except yaml.MarkedYAMLError as error:
         raise malformed_from(error, lines) from None
     except (ValueError, OverflowError):  # PyYAML's own: an escape or a %YAML version beyond any number
         raise Malformed(loader.line + 1, "an escape or a directive on this line is invalid") from None
-
-
-def _composed(loader: "_GuardedLoader") -> Composed:
-    if not loader.check_node():
-        raise Malformed(1, "the document is empty; an experiment is a mapping of keys to values")
-    top = loader.get_node()
-    if loader.check_node():
-        _, line = loader.upcoming()
-        raise Malformed(line, "a second document starts here; a file holds one experiment")
-    assert top is not None
-    return Composed(top, loader.refused)
 
 
 class _GuardedLoader(yaml.SafeLoader):

@@ -15,15 +15,13 @@ from steeplechase.tasks.own_measurements import PACKAGE
 from steeplechase.tasks.own_metrics import function_of, own_numbers
 
 
-def outcomes_of_functions(
-    module: ModuleType, first: str, contracts: Callable[[str], Iterator[Outcome]]
-) -> Iterator[Outcome]:
-    """Yield the outcomes of each function, called `file:name`; without one, that the `first` contract is broken."""
+def outcomes_of_functions(module: ModuleType, contracts: Callable[[str], Iterator[Outcome]]) -> Iterator[Outcome]:
+    """Yield the outcomes of each function, called `file:name`; without one, that the first contract is broken."""
     file = module.__name__.rpartition(".")[2]
     functions = [each for each in vars(module).values() if inspect.isfunction(each)]
     own = [each.__name__ for each in functions if each.__module__ == module.__name__ and each.__name__[0] != "_"]
     if not own:
-        yield Outcome(file, first, problem="the file defines no function")
+        yield Outcome(file, FINITE, problem="the file defines no function")
     for name in own:
         yield from contracts(f"{file}:{name}")
 
@@ -42,7 +40,7 @@ UNKNOWN = "it knows none of the invented labels"
 
 def own_metric_contracts(module: ModuleType) -> Iterator[Outcome]:
     """Yield the outcomes of every public function that a file defines, on the first kind of targets that it reads."""
-    yield from outcomes_of_functions(module, FINITE, _metric_contracts)
+    yield from outcomes_of_functions(module, _metric_contracts)
 
 
 def _metric_contracts(reference: str) -> Iterator[Outcome]:
@@ -81,7 +79,7 @@ SEQUENCES, LENGTH = 4, 12
 
 def own_measurement_contracts(module: ModuleType) -> Iterator[Outcome]:
     """Yield the outcomes of every public function that a file defines, on a small untrained encoder."""
-    yield from outcomes_of_functions(module, FINITE, _measurement_contracts)
+    yield from outcomes_of_functions(module, _measurement_contracts)
 
 
 def _measurement_contracts(reference: str) -> Iterator[Outcome]:

@@ -127,7 +127,8 @@ def documents_of_source(module: str, source: bytes) -> Iterator[Document]:
         yield from _topics(tree)
         return
     for definition in _definitions(tree):
-        text = _docstring(definition.node)
+        raw = ast.get_docstring(definition.node, clean=False)
+        text = None if raw is None else clean_docstring(raw.encode("utf-8", "ignore").decode())
         if text is not None and is_prose(text):
             yield Document(module, text, definition.name, _signature(definition.node))
 
@@ -140,11 +141,6 @@ def _definitions(tree: ast.Module) -> Iterator[_Definition]:
         prefix = "" if definition.name is None else f"{definition.name}."
         definitions = [node for node in definition.node.body if isinstance(node, _DEFINITIONS)]
         pending += [_Definition(node, prefix + node.name) for node in reversed(definitions)]
-
-
-def _docstring(node: _Documented) -> str | None:
-    raw = ast.get_docstring(node, clean=False)
-    return None if raw is None else clean_docstring(raw.encode("utf-8", "ignore").decode())
 
 
 def _signature(node: _Documented) -> str | None:

@@ -86,7 +86,7 @@ class Model(PretrainingModel[DenoisingBatch]):
         assert isinstance(candidate.objective, Denoising)
         self.corruption, recipe = candidate.objective.corruption, candidate.recipe
         self.label_smoothing = recipe.label_smoothing
-        built = build_encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
+        built = build_encoder(candidate.architecture, recipe.dropout, recipe.activation_checkpointing)
         assert isinstance(built, EncoderDecoder)
         self.encoder: EncoderDecoder = built
 

@@ -73,7 +73,7 @@ class MaskedTokenModel(PretrainingModel[Batch]):
     def __init__(self, candidate: Candidate) -> None:
         super().__init__()
         recipe = candidate.recipe
-        self.encoder = build_encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
+        self.encoder = build_encoder(candidate.architecture, recipe.dropout, recipe.activation_checkpointing)
         self.head = self.build_head(candidate)
 
     def build_head(self, candidate: Candidate) -> OutputHead:

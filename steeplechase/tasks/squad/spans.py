@@ -47,9 +47,7 @@ class BestSpans:
         return context[self.spans[0].start : self.spans[0].end] if self.spans else ""
 
 
-def window_spans(
-    logits: Logits, offsets: Integers, most_context: Integers, most: int = SPANS_PER_WINDOW
-) -> list[Span]:
+def window_spans(logits: Logits, offsets: Integers, most_context: Integers) -> list[Span]:
     """Return the best spans of one window, the best first; of equal ones the earlier and shorter.
 
     `logits` [seq 2] are those of starts and ends, `offsets` [seq 2] and `most_context` [seq] as in `Windows`. Every
@@ -65,7 +63,7 @@ def window_spans(
         sums = logits[: length - width, 0] + logits[width:, 1]
         scores[: length - width, width] = np.where(possible, sums, -np.inf)
     flat = scores.ravel()
-    order = np.argsort(-flat, kind="stable")[:most]
+    order = np.argsort(-flat, kind="stable")[:SPANS_PER_WINDOW]
     spans = []
     for index in order[np.isfinite(flat[order])]:
         start, width = divmod(int(index), scores.shape[1])
@@ -73,16 +71,14 @@ def window_spans(
     return spans
 
 
-def combined(
-    windows: Sequence[Sequence[Span]], null_scores: Sequence[float], most: int = SPANS_PER_WINDOW
-) -> BestSpans:
+def combined(windows: Sequence[Sequence[Span]], null_scores: Sequence[float]) -> BestSpans:
     """Return the best spans over the windows of one question; a span in several windows has its best score."""
     best: dict[tuple[int, int], float] = {}
     for span in (span for spans in windows for span in spans):
         characters = (span.start, span.end)
         best[characters] = max(span.score, best.get(characters, span.score))
     ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
-    spans = tuple(Span(score, *characters) for characters, score in ranked[:most])
+    spans = tuple(Span(score, *characters) for characters, score in ranked[:SPANS_PER_WINDOW])
     return BestSpans(spans, min(null_scores))
 
 

@@ -12,7 +12,7 @@ from runners.replay.curves.recorded import from_table
 from runners.replay.recorded_decisions import reproduce
 from runners.replay.simulated import BASELINE_KEY, Table, simulated, simulated_trace
 from runners.search.encoding import point_of
-from runners.stage_labels import pretrain_labels, pretraining_tokens
+from runners.stage_labels import pretrain_labels
 from runners.work_queue import StageTask
 from search_space.candidate import Candidate
 from steeplechase.analysis.search_trace import SearchTrace
@@ -60,7 +60,7 @@ class TaughtTable(Table):
         stages = trial_stages(experiment, self.shared, candidate, 1)
         ends = [trained.curve(StageTask("x/1", label, stages[label])) for label in pretrain_labels(experiment)]
         losses = [end.result["held_out_loss"] for end in ends]  # type: ignore[union-attr]
-        known = dict(zip(pretraining_tokens(experiment), losses, strict=True))
+        known = dict(zip(experiment.pretraining.stage_ends, losses, strict=True))
         return np.array([known[each] for each in tokens])
 
 
@@ -79,7 +79,7 @@ def search(folder: Path, **design: Any) -> Experiment:
 
 def table_of(experiment: Experiment, candidates: list[Candidate]) -> Table:
     assert experiment.search is not None
-    steps = pretraining_tokens(experiment)
+    steps = experiment.pretraining.stage_ends
     values = np.linspace(5, 4, len(candidates) * len(steps)).reshape(len(candidates), len(steps))
     points = [{**point_of(experiment.search, candidate)} for candidate in candidates]
     curves = from_table("table", [str(row) for row in range(len(candidates))], points, steps, values)
@@ -124,7 +124,7 @@ def _decided(history: TrialHistory) -> list[tuple[object, ...]]:
 
 def _taught(experiment: Experiment) -> Table:
     values = np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 0.0]])
-    nothing = from_table("taught", ["a", "b"], [{}, {}], pretraining_tokens(experiment), values)
+    nothing = from_table("taught", ["a", "b"], [{}, {}], experiment.pretraining.stage_ends, values)
     return TaughtTable(nothing, shared_stages(experiment))
 
 

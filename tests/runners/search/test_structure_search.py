@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from runners.dag import shared_stages
-from runners.scheduler import fold
 from runners.scheduling.race_of_trials import RaceOfTrials
+from runners.scheduling.rows import rows_of
+from runners.scheduling.state import RunState
 from runners.search.encoding import point_of
 from runners.search.structure_contracts import CONTRACTS, structure_contracts
 from search_space.overrides import InvalidOverride
@@ -43,7 +44,9 @@ def test_progressive_hurdles_in_run_take_the_decisions_of_the_policy_and_resume_
     with opened(folder / "ledger.sqlite") as ledger:
         arms = [arm for arm in ledger.arms() if arm.name != "baseline"]
         decisions, records = ledger.decisions(), [each for each in ledger.records() if each.trial is not None]
-        race = fold(experiment, shared_stages(experiment), ledger).race
+        state = RunState(experiment, shared_stages(experiment), ledger.path)
+        state.apply_all(rows_of(ledger))
+    race = state.race
     again = RaceOfTrials(experiment, {})
     for record in records:
         again.add(record)

@@ -27,10 +27,6 @@ def nearest(architecture: Architecture) -> Family:
     """Return the family that an architecture is exported as, or whose obstacles say why it is not."""
     if isinstance(architecture, EncoderDecoderArchitecture):
         return MARIAN if architecture.position.kind == "sinusoidal" else BART
-    return _nearest_encoder(architecture)
-
-
-def _nearest_encoder(architecture: Architecture) -> Family:
     position = architecture.position
     choices = (
         (isinstance(architecture.convolution, SpanDynamic), CONVBERT),

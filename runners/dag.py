@@ -37,10 +37,6 @@ class SharedStages:
     initial_checkpoints: Mapping[str, InitialCheckpoint] = field(default_factory=dict)
     """By folder: verified initial weights; an arm without any is initialised from the seed."""
 
-    def named(self) -> dict[str, Stage]:
-        """Return every stage by label, in topological order."""
-        return {**self.by_label}
-
     @property
     def corpus(self) -> Stage:
         """The pretraining text."""

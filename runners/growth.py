@@ -54,7 +54,7 @@ def change_of(rows: LedgerRows, experiment: Experiment, shared: SharedStages) ->
     declared = _declared(experiment, shared)
     differs = canonical_text(known) != canonical_text(identity)
     redeclared = declared is not None and _arms_shown(rows, declared) != _arms_of(declared)
-    other_shared = _other_shared(rows, shared.named())
+    other_shared = _other_shared(rows, shared.by_label)
     if not (differs or redeclared or other_shared):
         return Change(declared)
     redeclared = redeclared or bool(other_shared)
@@ -101,7 +101,7 @@ def _declared(experiment: Experiment, shared: SharedStages) -> dict[str, JsonVal
         "seeds": [*seeds] if isinstance(seeds, tuple) else None,
         "labels": [*all_labels(experiment)],
         "stages": [*stages],
-        "shared": {label: stage.key for label, stage in shared.named().items()},
+        "shared": {label: stage.key for label, stage in shared.by_label.items()},
     }
 
 

@@ -146,7 +146,7 @@ def open_ledger(request: RunRequest, shared: SharedStages | None = None) -> Iter
             if ledger.fact("identity") is not None:
                 shared = shared or stages_of(request.experiment)
                 # in a study that may grow, what another machine measured is hidden and measured again
-                for stage in () if request.experiment.may_grow else shared.named().values():
+                for stage in () if request.experiment.may_grow else shared.by_label.values():
                     stage.declaration.refuse_beside(str(ledger.path), ledger.records())
                 change = change_of(ledger, request.experiment, shared)
                 if change.reasons and change.has_results:

@@ -99,7 +99,7 @@ def plan_of(
     places, part = selection.paths_of(experiment.experiment, scale), selection.part_of(experiment)
     store = places.store(selection.store)
     shared, refusal = _shared_or_refusal(experiment)
-    remaining = [] if shared is None else missing_of(store, shared.named().values())
+    remaining = [] if shared is None else missing_of(store, shared.by_label.values())
     missing_shared = len(remaining)
     arms = (arm for arm in experiment.arms if not part.arms or arm.name in part.arms)
     planned = [_planned(experiment, shared, arm, convention, part, store) for arm in arms]
@@ -114,8 +114,8 @@ def plan_of(
             sum(not part.seeds or seed in part.seeds for seed in first_seeds(experiment.pretraining.seeds)),
             len(experiment.fine_tuning.seeds),
         ),
-        shared_stages=0 if shared is None else len(shared.named()),
-        shared_cached=None if shared is None else len(shared.named()) - missing_shared,
+        shared_stages=0 if shared is None else len(shared.by_label),
+        shared_cached=None if shared is None else len(shared.by_label) - missing_shared,
         refusal=refusal,
         prediction=prediction,
         aliases=dict(experiment.arm_table.aliases),

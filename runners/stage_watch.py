@@ -65,7 +65,9 @@ class StageWatch:
             holder = self._store.holder(task.stage.key)
             watched.held = holder is not None
             if holder is not None and holder.owner != self._driver:
-                self._tell_waiting(task, watched, holder)
+                if not watched.waiting_told:
+                    watched.waiting_told = True
+                    tell(f"{_name(task)}: waits for {holder}, which computes the same stage for another run")
                 watched.changed = now - SILENT_SECONDS  # the limit is that of this run's own workers
             elif silent >= min(limit := self.limit_of(task, records), self._first_line_after(watched)):
                 self._tell_silence(task, watched, holder, silent, limit, executor)
@@ -108,11 +110,6 @@ class StageWatch:
     def _first_line_after(self, watched: _Watched) -> float:
         least = FIRST_LINE_OF_START_SECONDS if watched.progress is None else FIRST_LINE_SECONDS
         return max(least, TIMES_LONGEST_PAUSE * self._longest_pause)
-
-    def _tell_waiting(self, task: StageTask, watched: _Watched, holder: Holder) -> None:
-        if not watched.waiting_told:
-            watched.waiting_told = True
-            tell(f"{_name(task)}: waits for {holder}, which computes the same stage for another run")
 
     def _tell_silence(
         self,

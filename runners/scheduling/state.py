@@ -55,7 +55,7 @@ class RunState:
         """The latest cohort that has entered."""
         self.last_trial_record = 0
         """The sequence number of the last record of a trial, 0 before the first."""
-        self._shared, self.shared_stages = shared, shared.named()
+        self._shared, self.shared_stages = shared, shared.by_label
         self.shared_records: dict[str, Record] = {}
         """Records of the finished shared stages, by label."""
         self._resumed_after = resumed_after

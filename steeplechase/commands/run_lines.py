@@ -48,7 +48,7 @@ def work_left(experiment: Experiment, shared: SharedStages, places: ResultPaths,
     """Return what a run has to compute; None where a ledger beside the results is damaged."""
     try:
         store = places.store()
-        remaining = missing_of(store, shared.named().values())
+        remaining = missing_of(store, shared.by_label.values())
         for arm in experiment.arms:
             missing = missing_of(store, stages_of_arm(experiment, shared, arm, part))
             remaining += missing * candidates_like(experiment, arm)
@@ -66,7 +66,7 @@ def opening_lines(request: RunRequest, is_default: bool) -> tuple[str, ...]:
     assert isinstance(shared, SharedStages)
     work = work_left(request.experiment, shared, request.paths, request.part)
     lines = [*disk_shortage(None if work is None else work.prediction, request.paths.root)]
-    if missing_of(request.paths.store(), shared.named().values()):
+    if missing_of(request.paths.store(), shared.by_label.values()):
         lines += text_warnings(request.experiment)
     return _opening_line(request, shared, work, is_default), *(f"warning: {line}" for line in lines)
 
@@ -76,7 +76,7 @@ def _opening_line(request: RunRequest, shared: SharedStages, work: WorkLeft | No
     default = " (the default)" if is_default else ""
     name = experiment.experiment + ("" if request.scale == WITHOUT_SCALES else f" at scale {request.scale}{default}")
     if not experiment.has_trials:
-        return f"{name}: {len(experiment.arms)} arms, no trials; {len(shared.named())} stages that measure all arms"
+        return f"{name}: {len(experiment.arms)} arms, no trials; {len(shared.by_label)} stages that measure all arms"
     seeds = first_seeds(experiment.pretraining.seeds)
     count = sum(part.has_trial(arm.name, seed) for arm in experiment.arms for seed in seeds)
     trials = f"{count} trial{'' if count == 1 else 's'}"

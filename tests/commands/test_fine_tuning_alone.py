@@ -88,7 +88,7 @@ def test_a_checkpoint_gives_its_arm_the_architecture_and_the_experiment_the_toke
 def test_arms_of_one_checkpoint_share_its_stage_and_seeds_differ_in_fine_tuning_alone(folder: Path) -> None:
     experiment = declared(file_of(folder))
     shared = shared_stages(experiment)
-    assert not {"evaluation_set", "contamination words"} & shared.named().keys()
+    assert not {"evaluation_set", "contamination words"} & shared.by_label.keys()
     stages = {
         (arm.name, seed): trial_stages(experiment, shared, arm.candidate, seed)
         for arm in experiment.arms

@@ -190,7 +190,7 @@ def refusal_lines(tmp_path: Path, call: Call, **changes: Any) -> list[str]:
 def keys(wanted: Experiment, seed: int = 1) -> dict[str, str]:
     shared = shared_stages(wanted)
     stages = trial_stages(wanted, shared, wanted.baseline, seed)
-    return {label: stage.key for label, stage in {**shared.named(), **stages}.items()}
+    return {label: stage.key for label, stage in {**shared.by_label, **stages}.items()}
 
 
 def read(text: dict[str, Any]) -> Experiment:

@@ -187,7 +187,7 @@ def loaded(folder: Path, text: str, scale: str | None = None) -> Experiment:
 
 def keys(experiment: Experiment) -> list[str]:
     shared = shared_stages(experiment)
-    stages = [*shared.named().values()]
+    stages = [*shared.by_label.values()]
     for arm in experiment.arms:
         stages += trial_stages(experiment, shared, arm.candidate, 1).values()
     return [stage.key for stage in stages]

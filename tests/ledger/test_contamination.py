@@ -66,7 +66,7 @@ def experiment(folder: Path, **tuning: Any) -> Any:
 
 def found(folder: Path, *texts: str) -> Record:
     """Return the record of the contamination stage with a corpus of these texts."""
-    stage = shared_stages(experiment(folder)).named()["contamination mrpc"]
+    stage = shared_stages(experiment(folder)).by_label["contamination mrpc"]
     (folder / "work").mkdir()
     context = StageContext({"corpus": corpus(folder / "corpus", *texts)}, folder / "work", ProgressFile(folder / "p"))
     result = stage.declaration.compute(context)

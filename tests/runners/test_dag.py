@@ -18,7 +18,7 @@ from tests.factories.simulated_training import ARCHITECTURE, RECIPE
 def keys(experiment: Experiment, seed: int = 1, **changes: Any) -> dict[str, str]:
     shared = shared_stages(experiment)
     stages = trial_stages(experiment, shared, apply(experiment.baseline, changes), seed)
-    return {label: stage.key for label, stage in {**shared.named(), **stages}.items()}
+    return {label: stage.key for label, stage in {**shared.by_label, **stages}.items()}
 
 
 def differing(one: dict[str, str], other: dict[str, str]) -> set[str]:
@@ -90,7 +90,7 @@ def test_an_arm_with_another_held_out_loss_has_an_evaluation_set_of_its_own(tmp_
     ]
     alone, mixed = map(shared_stages, experiments)
     assert mixed.evaluation_set.key == alone.evaluation_set.key
-    own = mixed.named()["evaluation_set replaced_token_detection"]
+    own = mixed.by_label["evaluation_set replaced_token_detection"]
     assert own.declaration.model_copy(update={"reference": None}) != mixed.evaluation_set.declaration
     for arm in experiments[1].arms:
         (stage,) = (
@@ -190,7 +190,7 @@ def test_the_inputs_of_every_stage_precede_it(tmp_path: Path) -> None:
     for experiment in (simulated.experiment(tmp_path), simulated.search(tmp_path)):
         shared = shared_stages(experiment)
         ready: set[str] = set()
-        for label, stage in {**shared.named(), **trial_stages(experiment, shared, experiment.baseline, 1)}.items():
+        for label, stage in {**shared.by_label, **trial_stages(experiment, shared, experiment.baseline, 1)}.items():
             assert {needed.key for needed in stage.needs()} <= ready, label
             ready.add(stage.key)
         assert {*pretrain_labels(experiment), *fine_tune_labels(experiment)} == set(

@@ -120,7 +120,7 @@ def test_a_run_without_trials_ends_with_its_stages() -> None:
 def test_arms_that_are_trained_are_timed_too_and_once() -> None:
     declared = load_experiment(EXPERIMENTS / "table2.yaml", "smoke")
     asked = declared.model_copy(update={"measure": Measures(latency=Latency(lengths=(8,)))})
-    shared = stages_of(asked).named()
+    shared = stages_of(asked).by_label
     assert {"corpus", "tokens", "latency n = 8"} <= shared.keys()
     stage = shared["latency n = 8"].declaration
     assert isinstance(stage, LatencyStage)

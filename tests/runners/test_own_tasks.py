@@ -63,7 +63,7 @@ def experiment(folder: Path, train: Path, tasks: tuple[str, ...] = ("reviews",),
 
 def stages(declared: Experiment) -> dict[str, Stage]:
     shared = shared_stages(declared)
-    return {**shared.named(), **trial_stages(declared, shared, declared.baseline, 1)}
+    return {**shared.by_label, **trial_stages(declared, shared, declared.baseline, 1)}
 
 
 def test_a_moved_file_changes_no_key_and_other_content_changes_those_of_its_task(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ TUNING = {"tasks": ["docs_pair", "docs_minimal_pairs"], "seeds": [1, 2], "sequen
 
 def keys(experiment: Experiment) -> dict[str, str]:
     shared = shared_stages(experiment)
-    stages = {**shared.named(), **trial_stages(experiment, shared, experiment.baseline, 1)}
+    stages = {**shared.by_label, **trial_stages(experiment, shared, experiment.baseline, 1)}
     return {label: stage.key for label, stage in stages.items()}
 
 

@@ -61,7 +61,7 @@ def labelled(experiment: Experiment, trials: Iterable[Trial]) -> Iterator[tuple[
     if experiment.measure.latency is not None:
         yield from LatencyStage.by_label(experiment, MACHINE).items()
     shared = shared_stages(experiment)
-    yield from shared.named().items()
+    yield from shared.by_label.items()
     for arm, candidate, seed in trials:
         for label, found in trial_stages(experiment, shared, candidate, seed).items():
             yield f"{arm}/{seed} {label}", found

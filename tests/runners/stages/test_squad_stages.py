@@ -109,7 +109,7 @@ def computed(folder: Path) -> tuple[ArtifactStore, dict[str, Stage], dict[str, d
     recipe = {"recipe.long_sequence_share": 0.1, "recipe.long_sequence_length": 32}
     store = ArtifactStore(folder / "stages")
     shared = shared_stages(tested)
-    stages = {**shared.named(), **trial_stages(tested, shared, apply(tested.baseline, recipe), 1)}
+    stages = {**shared.by_label, **trial_stages(tested, shared, apply(tested.baseline, recipe), 1)}
     results = {}
     for label, stage in stages.items():
         outcome: Outcome = execute(Job.of(stage, str(store.root)))

@@ -138,13 +138,18 @@ def move_durably(temporary: Path, path: Path) -> Path:
 
 def remove_directory(folder: Path) -> None:
     """Remove a directory, if it is there; a process killed on the way leaves no part of it under its name."""
+    shutil.rmtree(_set_aside(folder), ignore_errors=True)
+
+
+def _set_aside(folder: Path) -> Path:
+    """Rename a directory, if it is there, and return the other name; a symbolic link in its place is removed."""
     former = temporary_name(folder.with_name(f"{folder.name}.former"))
     shutil.rmtree(former, ignore_errors=True)
     if folder.is_symlink():
         folder.unlink()
     elif folder.is_dir():
         folder.rename(former)
-    shutil.rmtree(former, ignore_errors=True)
+    return former
 
 
 def remove_strays(folder: Path) -> None:
@@ -166,9 +171,10 @@ def replaced_directory(folder: Path) -> Iterator[Path]:
     temporary.mkdir(parents=True)
     yield temporary
     flush_tree(temporary)  # before the former one goes
-    remove_directory(folder)
+    former = _set_aside(folder)
     temporary.rename(folder)
     flush(folder.parent)
+    shutil.rmtree(former, ignore_errors=True)  # of gigabytes, which takes a while: the new one has its name by then
 
 
 def sha256_of(path: Path) -> str:

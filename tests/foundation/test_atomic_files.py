@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.foundation.atomic_files import full_disk_refused, make_folder, read_regular, sha256_of, write_whole
+from steeplechase.foundation.atomic_files import (
+    full_disk_refused,
+    make_folder,
+    read_regular,
+    replaced_directory,
+    sha256_of,
+    write_whole,
+)
 from steeplechase.foundation.errors import MachineError
 from steeplechase.foundation.locking import open_lock
 from steeplechase.ledger.artifacts import ArtifactStore
@@ -56,6 +64,27 @@ def test_a_file_that_cannot_be_written_is_named_and_not_its_temporary_name(tmp_p
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_FSIZE stands for a full disk on Linux")
+def test_a_directory_has_its_name_while_the_former_one_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Removing gigabytes takes seconds, in which a kill would leave a training without any checkpoint."""
+    folder, remove = tmp_path / "checkpoint", shutil.rmtree
+    with replaced_directory(folder) as first:
+        (first / "weights").write_text("former")
+    seen = []
+
+    def removed(path: Path, ignore_errors: bool = False) -> None:
+        if (path / "weights").exists():
+            seen.append((folder / "weights").read_text())
+        remove(path, ignore_errors=ignore_errors)
+
+    monkeypatch.setattr(shutil, "rmtree", removed)
+    with replaced_directory(folder) as second:
+        (second / "weights").write_text("new")
+    assert seen == ["new"]
+    assert [*tmp_path.iterdir()] == [folder]
+
+
 def test_a_disk_that_is_full_leaves_the_file_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import resource
     import signal

@@ -18,6 +18,8 @@ from steeplechase.configuration.designs.search import Search, by_layer
 from steeplechase.foundation.canonical import canonical, canonical_text, fingerprint
 from steeplechase.foundation.schema import JsonValue
 
+DRAWN_POINTS = 256
+"""Points that were drawn last, of which it is known whether they are possible."""
 MUTATIONS = 1000  # of one parent, before the search for a valid child ends
 
 ORDERED = ("tpe", "gp", "nsga2")
@@ -160,12 +162,31 @@ def identity(candidate: Candidate) -> str:
     return fingerprint(canonical(candidate))
 
 
+class PointSequence(Protocol):
+    """A sequence of points that no result changes."""
+
+    def up_to(self, count: int) -> tuple[dict[str, Any], ...]:
+        """Return the first `count` points; fewer if the space is exhausted."""
+
+
 class KnownCandidates:
     """The identity and the point of candidates by their changes, each encoded once: it takes milliseconds."""
 
     def __init__(self, design: Search, baseline: Candidate, constraints: tuple[str, ...] = ()) -> None:
-        self._design, self._baseline, self.constraints = design, baseline, constraints
+        self._design, self._baseline, self._constraints = design, baseline, constraints
         self._encoded: dict[str, tuple[str, Mapping[str, str]]] = {}
+        self._drawn: dict[str, str | None] = {}
+        self.sequence: PointSequence | None = None
+        """The points of a sampler that learns from no result, which goes on from cohort to cohort."""
+
+    def possible(self, point: Mapping[str, Any]) -> str | None:
+        """Return the identity of a point's candidate, None if it breaks a rule; samplers repeat their points."""
+        text = canonical_text(point)
+        if text not in self._drawn:
+            if len(self._drawn) == DRAWN_POINTS:
+                self._drawn.clear()
+            self._drawn[text] = possible(self._baseline, point, self._constraints)
+        return self._drawn[text]
 
     def identity(self, changes: Mapping[str, JsonValue]) -> str:
         """Return a hash that is equal for changes to equal candidates only."""

@@ -2,7 +2,7 @@
 
 The study is in memory and is rebuilt from the ledger for every cohort. A stopped candidate is added as PRUNED with
 its values at the rungs (`study_values`), or with the values that it is expected to have at the end where the sampler
-cannot use pruned trials; a diverged or failed one as FAIL.
+cannot use pruned trials; a diverged one is the worst of those. One without any value is added as FAIL.
 """
 
 import math
@@ -21,7 +21,6 @@ from runners.search.encoding import (
     identity,
     labels,
     order_of,
-    possible,
     suggested,
     uniformly,
 )
@@ -59,12 +58,13 @@ def propose(
     known = known or KnownCandidates(design, baseline)
     if design.sampler in NON_ADAPTIVE:
         proposed = sum(observation.proposed for observation in observations)
-        return _CohortSampler(design, baseline, (), 0, seeds, known).take(proposed + count)[proposed:]
-    return _CohortSampler(design, baseline, observations, cohort, seeds, known).take(count)
+        known.sequence = known.sequence or _CohortSampler(design, baseline, (), 0, seeds, known)
+        return known.sequence.up_to(proposed + count)[proposed:]
+    return _CohortSampler(design, baseline, observations, cohort, seeds, known).up_to(count)
 
 
 class _CohortSampler:
-    """Samples the candidates of one cohort."""
+    """Samples the candidates of one cohort, or of all cohorts where no result changes them."""
 
     def __init__(
         self,
@@ -77,21 +77,22 @@ class _CohortSampler:
     ) -> None:
         import optuna
 
-        self._design, self._baseline, self._constraints, self._seeds = design, baseline, known.constraints, seeds
+        self._design, self._baseline, self._known, self._seeds = design, baseline, known, seeds
         self._study = _study(design, baseline, () if design.sampler == "random" else observations, cohort, known)
         self._sampler, self._fixed = self._study.sampler, design.sampler in NON_ADAPTIVE
         self._uniform = optuna.samplers.RandomSampler(stream_seed(design.seed, "even proposals", cohort) % 2**32)
         self._proposed = sum(observation.proposed for observation in observations)
+        self._points: list[Point] = []
         self._taken: Counter[str] = Counter()
         for observation in observations:
             if observation.proposed:
                 self._taken[known.identity(observation.changes)] += observation.seeds
 
-    def take(self, count: int) -> tuple[Point, ...]:
-        points: list[Point] = []
-        rejections = 0
+    def up_to(self, count: int) -> tuple[Point, ...]:
+        """Return the first `count` points; fewer if the space is exhausted."""
+        points, rejections = self._points, 0
         for _ in range(ASKS_PER_POINT * count):
-            if len(points) == count or (rejections > ASKS_PER_POINT and self._fixed):
+            if len(points) >= count or (rejections > ASKS_PER_POINT and self._fixed):
                 break
             number, share = self._proposed + len(points), self._design.random_share
             uniform = rejections >= ASKS_BEFORE_UNIFORM or int((number + 1) * share) > int(number * share)
@@ -103,7 +104,7 @@ class _CohortSampler:
                 points.append(point)
             elif not self._reject(trial):
                 break
-        return tuple(points)
+        return tuple(points[:count])
 
     def _ask(self) -> "tuple[optuna.Trial, Point | None]":
         every_axis = None
@@ -114,7 +115,7 @@ class _CohortSampler:
         return trial, draw(self._design, self._baseline, partial(suggested, self._design, trial))
 
     def _accept(self, point: Point) -> bool:
-        candidate = possible(self._baseline, point, self._constraints)
+        candidate = self._known.possible(point)
         if candidate is None or candidate == identity(self._baseline) or self._taken[candidate] >= self._max_seeds:
             return False
         self._taken[candidate] += 1 if self._taken[candidate] else self._seeds
@@ -198,22 +199,21 @@ def _study(
     direction = optuna.study.StudyDirection
     directions = [direction.MAXIMIZE if name in MAXIMISED else direction.MINIMIZE for name in design.objectives]
     study = optuna.create_study(directions=directions, sampler=samplers[design.sampler]())  # type: ignore[no-untyped-call]
-    for number, observation in enumerate(_as_told(design, observations)):
-        trial = _frozen_trial(design, baseline, observation, number, known)
-        if trial is not None:
-            study.add_trial(trial)
+    told = enumerate(_as_told(design, observations))
+    trials = (_frozen_trial(design, baseline, observation, number, known) for number, observation in told)
+    study.add_trials(filter(None, trials))
     return study
 
 
 def _as_told(design: Search, observations: tuple[Observation, ...]) -> Iterator[Observation]:
-    """Yield the observations; stopped ones at their expected values where the sampler cannot use pruned trials."""
+    """Yield the observations; those without an end at their expected values where pruned trials cannot be used."""
     if len(design.objectives) == 1 and design.sampler not in RELATIVE:
         yield from observations
         return
     finished = [each for each in observations if each.complete]
     reference = next((each for each in observations if not each.changes), None)
     for each in observations:
-        stopped = bool(each.losses) and not each.complete
+        stopped = (bool(each.losses) or each.diverged) and not each.complete
         values = expected_values(design.objectives, each, reference, finished) if stopped else None
         yield each if values is None else replace(each, complete=True, objectives=values)
 

@@ -99,6 +99,26 @@ def test_a_diverged_candidate_is_worse_than_every_other() -> None:
     assert expected_values(("score",), diverged, None, []) is None
 
 
+@pytest.mark.parametrize("objectives", [("held_out_loss",), ("score", "parameters"), ("score", "seconds")])
+def test_values_that_diverge_before_the_first_rung_are_avoided(objectives: tuple[str, ...]) -> None:
+    found = []
+    for seed in SEEDS:
+        design = search("tpe", objectives, seed)
+        seen = history(design, 0.0, probed=True, count=16)
+        told = [
+            each if position(each.changes, "recipe.dropout") >= 0.5 or not each.changes else lost(each)
+            for each in seen
+        ]
+        found += [position(point, "recipe.dropout") for point in propose(design, BASELINE, tuple(told), 7, 10)]
+    assert fmean(found) > UNIFORM + 0.1, found
+
+
+def lost(seen: Observation) -> Observation:
+    """Return a candidate of which nothing was measured before it diverged, costs that are known before excepted."""
+    costs = tuple(value if value == 1000.0 else None for value in seen.objectives[1:])
+    return Observation(seen.changes, (), False, (None, *costs) if costs else (), diverged=True)
+
+
 def test_a_stopped_candidate_is_expected_at_its_difference_from_the_baseline() -> None:
     objectives = ("score", "parameters")
     baseline = Observation({}, (4.0, 3.0), True, (70.0, 500.0), scores=(50.0,))

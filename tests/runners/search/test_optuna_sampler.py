@@ -1,12 +1,15 @@
 """Proposals of a search: distinct points of its space, deterministic in the seed."""
 
 import random
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from runners.search import encoding
+from runners.search.encoding import KnownCandidates
 from runners.search.observations import Observation
 from runners.search.optuna_sampler import importance, propose
 from search_space.candidate import Candidate
@@ -92,6 +95,39 @@ def test_a_small_space_is_exhausted_and_then_the_run_ends(tmp_path: Path, sample
     track = Track(course, tmp_path, order=random.Random(1), ledger_path=Path(":memory:"), publishes=False)
     arms = found(track.run())["arms"]
     assert len({candidate for *_, candidate in arms}) == len(arms) == 3 * (1 + 2 * 2)
+
+
+class Counting(KnownCandidates):
+    """Counts the points that were drawn, and the candidates that were built for them."""
+
+    drawn = 0
+
+    def possible(self, point: Mapping[str, Any]) -> str | None:
+        self.drawn += 1
+        return super().possible(point)
+
+
+@pytest.mark.parametrize(("sampler", "most_drawn"), [("brute_force", 10), ("random", 9999)])
+def test_a_candidate_is_built_once_however_often_its_point_is_drawn(
+    sampler: str, most_drawn: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build, built = encoding.possible, list[str]()
+
+    def counted(baseline: Candidate, point: Mapping[str, Any], constraints: tuple[str, ...]) -> str | None:
+        built.append(str(point))
+        return build(baseline, point, constraints)
+
+    design = search(sampler, space={"recipe.dropout": (0.0, 0.1, 0.2, 0.3), "recipe.weight_decay": (0.0, 0.02)})
+    known, points = Counting(design, BASELINE), tuple[dict[str, Any], ...]()
+    for cohort in range(4):
+        resumed = propose(design, BASELINE, seen(points), cohort, 3)
+        with monkeypatch.context() as patched:
+            patched.setattr(encoding, "possible", counted)
+            proposed = propose(design, BASELINE, seen(points), cohort, 3, known=known)
+        assert proposed == resumed
+        points += proposed
+    assert len(points) == len(built) == len({*built}) == 8
+    assert 8 <= known.drawn <= most_drawn
 
 
 def test_importance_ranks_the_relevant_axis_first_and_is_empty_with_too_few_results() -> None:

@@ -4,6 +4,7 @@ from runners.stages.stage import Stage
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
+from steeplechase.configuration.metrics import SCORE
 from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, UNPRUNED, StageLabel
 
 
@@ -24,6 +25,17 @@ def hurdle_labels(experiment: Experiment) -> tuple[str, ...]:
 def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the labels of a trial's fine-tuning stages."""
     return tuple(run.label for run in fine_tuning_runs(experiment.fine_tuning))
+
+
+def scored_at_end(experiment: Experiment) -> tuple[str, ...]:
+    """Return the labels of the fine-tunings on the probe's task in a search by score; otherwise none.
+
+    Their mean score is what the ranks of a probe are checked against; without any, that is the held-out loss.
+    """
+    search, probe = experiment.search, experiment.pretraining.hurdle.rung_probe
+    if search is None or probe is None or search.objectives[0] != SCORE:
+        return ()
+    return tuple(each for each in fine_tune_labels(experiment) if StageLabel.parse(each).task == probe.task)
 
 
 def measure_labels(experiment: Experiment) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from steeplechase.configuration.hurdles.population import State, TrialView
 from steeplechase.ledger.records import Record, Status, TrialRow, TrialStatus, final_loss_of, primary_score
-from steeplechase.ledger.trial_history import trial_status
+from steeplechase.ledger.trial_history import score_of, trial_status
 
 UNSUCCESSFUL = (Status.DIVERGED, Status.FAILED)
 
@@ -22,6 +22,8 @@ class TrialPlan:
     """Labels of the pretraining stages, one per rung and one to the end."""
     hurdle_labels: tuple[str, ...] = ()
     """Labels of the stages whose values the hurdles compare, one per hurdle."""
+    scored_at_end: tuple[str, ...] = ()
+    """Labels of the fine-tunings whose mean score hurdles see at the end; where empty, they see the held-out loss."""
     gates: tuple[str, ...] = ()
     """Labels of other stages that are inputs of all later ones."""
     probed: bool = False
@@ -168,7 +170,13 @@ class Trial:
 
     @property
     def _final(self) -> float | None:
-        last = None if self.stopped else self.records.get(self.plan.pretrain_labels[-1])
+        """Value at the end of its training; smaller is better."""
+        if self.stopped:
+            return None
+        if self.plan.scored_at_end:
+            score = score_of(self.records.values(), self.plan.scored_at_end)
+            return None if score is None else -score
+        last = self.records.get(self.plan.pretrain_labels[-1])
         return None if last is None else value_at_hurdle(last, probed=False)
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from runners.dag import SharedStages
 from runners.scheduling.trial import TrialPlan
-from runners.stage_labels import hurdle_labels, pretrain_labels
+from runners.stage_labels import hurdle_labels, pretrain_labels, scored_at_end
 from runners.stages.stage import Stage
 from runners.stages.word_embeddings import WordEmbeddingsStage
 from runners.work_queue import StageTask
@@ -47,6 +47,7 @@ class TrialStages:
             self._same(self.keep(row)),
             self._same(pretrain_labels(settings)),
             self._same(hurdle_labels(settings)),
+            self._same(scored_at_end(settings)),
             gates=self._same((LONG_SEQUENCE_PHASE, UNPRUNED, *WordEmbeddingsStage.labels(settings))),
             probed=self._experiment.pretraining.hurdle.larger_is_better,
             exempt=arm.name == BASELINE or arm.final_of is not None,

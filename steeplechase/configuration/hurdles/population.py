@@ -55,7 +55,7 @@ class TrialView:
     """Number of hurdles that have decided on it, which is that of the hurdle at which it waits or to which it
     trains, from 0."""
     final: float | None = None
-    """The loss at the end of its training, None before and without a finite one."""
+    """The loss at the end of its training, or the score, sign changed; None before and without a finite one."""
     exempt: bool = False
     """True for the baseline, which is never stopped, since every candidate is compared with it."""
 
@@ -81,7 +81,7 @@ class Population:
         self._values: list[list[float | None]] = []
         """By rung and place: finite values."""
         self._finals: list[float | None] = []
-        """By place: finite losses at the end."""
+        """By place: finite values at the end."""
         self._open: set[int] = set()
         """Places of the trials on which a hurdle may still decide."""
         self._thresholds: dict[tuple[int, int], Threshold] = {}

@@ -5,7 +5,8 @@ candidates of earlier cohorts as the last rung does, at half of a training by de
 the final losses of candidates that have finished show that it ranks wrongly. Where early losses say nothing, nearly
 every candidate reaches the half. A rung that stops good candidates leaves alike ones, whose ranks then differ, and
 goes out of use again. Earlier cohorts have ended, so that decisions do not depend on the order of arrival. Scores
-of a probe are compared like losses; those at the last rung are checked against the final held-out losses.
+of a probe are compared like losses; those at the last rung are checked, in a search by score, against the scores on
+the probe's task after the whole training, and where that is no task of the search against the final held-out losses.
 """
 
 from collections.abc import Sequence
@@ -41,7 +42,7 @@ class RankChecked(Rungs):
     """The best 1/reduction_factor continue (η). Default: 3; Li et al. 2018, section 3.6, advise 3 or 4."""
     correlation: Correlation = 0.9
     """Spearman's rank correlation with the last rung from which on an earlier rung is used, and of the last rung with
-    the final losses. Default: 0.9; measured in docs/replay.md."""
+    the final values. Default: 0.9; measured in docs/replay.md."""
 
     def rungs_of(self, tokens: int) -> tuple[int, ...]:
         """Return the token counts of the rungs of a training."""

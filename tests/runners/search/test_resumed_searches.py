@@ -1,0 +1,106 @@
+"""A search takes the same steps after a death at every step, in any order of results, and with every sign changed."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steeplechase.configuration.experiment import Experiment
+from tests.factories import simulated_training as simulated
+from tests.factories.pure_searches import PureSearch, flat
+from tests.factories.simulated_training import chance_of
+
+PROBE = {"probe": {"task": "docs_pair"}}
+MARKS = {"rungs": [640, 1280]}
+HURDLES: dict[str, dict[str, Any]] = {
+    "finite": {"kind": "finite"},
+    "progressive_mean": {"kind": "progressive_mean", **MARKS},
+    "all_so_far": {"kind": "progressive_mean", **MARKS, "population": "all_so_far"},
+    "top_fraction": {"kind": "top_fraction", **MARKS},
+    "asha": {"kind": "asha", **MARKS, "reduction_factor": 2.0},
+    "hyperband": {"kind": "hyperband", **MARKS, "reduction_factor": 2.0},
+    "rank_checked": {"kind": "rank_checked", **MARKS, "reduction_factor": 2.0, "correlation": 0.1},
+}
+PAUSE = {"kind": "pause", **MARKS}
+EVOLUTION = {"population": 3, "tournament_size": 2, "mutation_rate": 0.4, "initial_population": "random"}
+SPACE = {"recipe.dropout": [0.0, 0.1, 0.2, 0.3], "recipe.weight_decay": [0.0, 0.01, 0.1]}
+COHORTS = {"max_candidates": 9, "cohort": 3}
+POLICY = {"max_candidates": 11, "trainings": 3, "tournament": EVOLUTION}
+SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    **{f"random, {name}": (name, {"sampler": "random", **COHORTS}) for name in HURDLES},
+    **{sampler: ("asha", {"sampler": sampler, **COHORTS}) for sampler in ("tpe", "nsga2", "brute_force")},
+    "repeats": ("asha", {"sampler": "tpe", **COHORTS, "space": {"recipe.dropout": [0.0, 0.1, 0.2]}, "max_seeds": 2}),
+    "tournament": ("pause", {"policy": "tournament", **POLICY}),
+    "progressive_hurdles": ("pause", {"policy": "progressive_hurdles", **POLICY}),
+}
+
+
+def search(folder: Path, hurdle: str, probed: bool = False, **design: Any) -> Experiment:
+    """Return a search with an audit and finalists; a probed one is by score."""
+    kind = HURDLES.get(hurdle, PAUSE)
+    by_score = {"objectives": ["score"]} if probed else {}
+    final = {"finalists": {"count": 1, "seeds": 2}, "ablate_winner": "one_factor"}
+    declared = {"kind": "search", "space": SPACE, **final, **by_score, **design}
+    audit = None if hurdle == "finite" else {"share": 0.5, "seed": 3}
+    settings = {**kind, **(PROBE if probed and "rungs" in kind else {})}
+    pretraining = {"tokens": 2560, "seeds": [1], "hurdle": settings, "audit": audit}
+    tuning = {"tasks": ["docs_pair"], "seeds": [1], "sequence_length": 16} if probed else {}
+    return simulated.experiment(folder, design=declared, pretraining=pretraining, fine_tuning=tuning)
+
+
+@pytest.mark.parametrize("named", SETTINGS)
+def test_a_search_resumed_at_every_step_takes_the_same_step(tmp_path: Path, named: str) -> None:
+    hurdle, design = SETTINGS[named]
+    whole = PureSearch(search(tmp_path, hurdle, **design), resumed=True)
+    found = whole.run()
+    assert found.winner
+    assert len(found.arms) > 4
+    assert replace(whole, resumed=False, workers=4, order=1).run() == found
+
+
+@pytest.mark.parametrize("hurdle", HURDLES)
+def test_scores_that_are_the_losses_with_the_sign_changed_take_the_same_search(tmp_path: Path, hurdle: str) -> None:
+    by_loss = PureSearch(search(tmp_path, hurdle, sampler="tpe", **COHORTS)).run()
+    by_score = PureSearch(search(tmp_path, hurdle, probed=True, sampler="tpe", **COHORTS), loss=flat).run()
+    assert by_score.arms == by_loss.arms
+    assert (by_score.finalists, by_score.winner) == (by_loss.finalists, by_loss.winner)
+    compared = {(one.trial, one.level): one for one in by_score.decisions if one.value is not None}
+    assert len(compared) == len(by_loss.decisions)
+    for one in by_loss.decisions:
+        other = compared[one.trial, one.level]
+        assert (one.cleared, one.cohort) == (other.cleared, other.cohort)
+        assert one.value is not None
+        assert other.value == -one.value
+        assert other.threshold == (None if one.threshold is None else -one.threshold)
+
+
+def test_the_ranks_of_a_probe_are_checked_against_the_scores_of_a_search_by_score(tmp_path: Path) -> None:
+    design = {"sampler": "random", "max_candidates": 20, "cohort": 5, "space": {**SPACE, "heads": [2, 4]}}
+
+    def parallel(candidate: str, seed: int, tokens: int) -> float:
+        return 50 + 20 * chance_of(candidate) + tokens / 1000
+
+    found = PureSearch(search(tmp_path, "rank_checked", probed=True, **design), flat, parallel).run()
+    last = [arm for arm, _, cohort, _ in found.arms if cohort == 3]
+    ends = [one for one in found.decisions if one.trial.split("/")[0] in last and one.level == 1]
+    assert len(last) == 5
+    assert all(one.threshold is not None for one in ends)  # equal losses at the end would say that ranks are wrong
+
+
+@pytest.mark.parametrize("hurdle", HURDLES)
+def test_a_search_of_equal_values_or_of_none_ends(tmp_path: Path, hurdle: str) -> None:
+    course = search(tmp_path, hurdle, sampler="tpe", **COHORTS)
+    assert PureSearch(course, loss=flat).run().winner
+    lost = PureSearch(course, loss=lambda candidate, seed, tokens: float("nan")).run()
+    assert len(lost.arms) == COHORTS["max_candidates"]
+    assert not lost.finalists
+
+
+@pytest.mark.parametrize("hurdle", HURDLES)
+def test_a_search_of_fewer_candidates_than_a_cohort_ends(tmp_path: Path, hurdle: str) -> None:
+    for candidates in (1, 2):
+        found = PureSearch(search(tmp_path, hurdle, sampler="tpe", max_candidates=candidates, cohort=4)).run()
+        searched = [name for name, *_ in found.arms if not name.endswith("@final")]
+        assert len(searched) == candidates
+        assert bool(found.winner) == (candidates > 1)

@@ -110,7 +110,7 @@ class Results:
         from reports.pair_report import pairs_of
         from steeplechase.ledger.example_tables import kept_example_tables
 
-        _, pairs = pairs_of(self.snapshot, kept_example_tables(self.folder), arms, metrics)
+        _, pairs = pairs_of(self.snapshot, kept_example_tables(self.folder, known=self.snapshot), arms, metrics)
         return _frame(pairs)
 
     def predictions(self, task: str) -> "pd.DataFrame":
@@ -167,7 +167,7 @@ def load(folder: str | PathLike[str], store: str = "") -> Results:
 
     place = path_of(folder, "folder")
     snapshot = snapshot_at(place)
-    return Results(place, snapshot, build(snapshot, example_tables=kept_example_tables(place, store)))
+    return Results(place, snapshot, build(snapshot, example_tables=kept_example_tables(place, store, snapshot)))
 
 
 def path_of(place: object, what: str) -> Path:

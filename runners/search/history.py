@@ -118,7 +118,7 @@ def scored_trials(
     experiment: Experiment, rows: KnownRows, labels: tuple[str, ...], arms: frozenset[str]
 ) -> tuple[TrialValues, ...]:
     """Return every trial of some arms with its values: means over fine-tuning seeds."""
-    trials = tuple(history for history in histories_of(rows, labels) if history.trial.arm in arms)
+    trials = histories_of(rows, labels, arms)
     return tuple(_values(experiment, trials, labels, scored_tasks(experiment, rows, labels, trials)))
 
 

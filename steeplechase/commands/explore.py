@@ -31,7 +31,7 @@ def explore(
     snapshot = snapshot_at(folder)
     if not snapshot.has_trials:
         raise MachineError(f"{folder}: no model is trained in it; `steeplechase report` shows what is measured")
-    tables = kept_example_tables(folder, store)
+    tables = kept_example_tables(folder, store, snapshot)
     text = explorer_page(build(snapshot, example_tables=tables), exploration_of(results_of(snapshot, None, tables)))
     path = out or folder / PAGE
     with disk_refusals(path.parent):

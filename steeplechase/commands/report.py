@@ -71,7 +71,7 @@ def report(
     if predictions:
         for path in write_predictions(folder, tables_of_predictions(folder, snapshot)):
             tell(f"predictions: {path}")
-    complete = build(snapshot, example_tables=kept_example_tables(folder, store))
+    complete = build(snapshot, example_tables=kept_example_tables(folder, store, snapshot))
     print_report(complete if everything or form != TERMINAL else brief(complete, all_of(folder)), form)
 
 
@@ -94,7 +94,9 @@ def compare(
     store: StoreUrl = "",
 ) -> None:
     """Print the differences between any arms of a results folder, with intervals and corrected p values."""
-    results, pairs = pairs_of(snapshot_at(folder), kept_example_tables(folder, store), arms or (), metrics or ())
+    snapshot = snapshot_at(folder)
+    tables = kept_example_tables(folder, store, snapshot)
+    results, pairs = pairs_of(snapshot, tables, arms or (), metrics or ())
     print_report(pair_report(results, pairs), form)
 
 

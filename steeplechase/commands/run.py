@@ -230,7 +230,7 @@ def _run_and_report(
         except LimitReached as reached:
             limited, snapshot = reached, reached.snapshot
         stop.no_more_safe_points()
-    report = build(snapshot, example_tables=kept_example_tables(places.folder, request.settings.store))
+    report = build(snapshot, example_tables=kept_example_tables(places.folder, request.settings.store, snapshot))
     files = write_report(report, places.folder)
     on_report(report, places.folder)
     with scratch_folder() as scratch:

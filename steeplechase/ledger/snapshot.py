@@ -247,8 +247,7 @@ def _final(ledger: LedgerRows) -> FinalComparison | None:
 
 
 def _histories_of_arms(ledger: LedgerRows, arms: Sequence[ArmRow], labels: Sequence[str]) -> tuple[TrialHistory, ...]:
-    names = {arm.name for arm in arms}
-    return tuple(history for history in histories_of(ledger, labels) if history.trial.arm in names)
+    return histories_of(ledger, labels, {arm.name for arm in arms})
 
 
 def _texts(fact: JsonValue) -> tuple[tuple[str, ...], ...]:

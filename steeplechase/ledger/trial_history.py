@@ -3,7 +3,7 @@
 Of searched fine-tuning settings one combination per task and fine-tuning seed counts, by the selection score alone.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Protocol
@@ -49,8 +49,10 @@ class KnownRows(TrialRows, Protocol):
         """Return the arms in the order of the table."""
 
 
-def histories_of(ledger: TrialRows, labels: Sequence[str]) -> tuple[TrialHistory, ...]:
-    """Return the history of every trial, in the order in which the trials were declared."""
+def histories_of(
+    ledger: TrialRows, labels: Sequence[str], arms: Collection[str] | None = None
+) -> tuple[TrialHistory, ...]:
+    """Return the history of every trial, or of those of some arms, in the order in which they were declared."""
     records: dict[str, list[Record]] = {}
     decisions: dict[str, list[Decision]] = {}
     for record in ledger.records():
@@ -63,6 +65,7 @@ def histories_of(ledger: TrialRows, labels: Sequence[str]) -> tuple[TrialHistory
     found = (
         history_of(trial, records.get(trial.name, ()), decisions.get(trial.name, ()), labels, between)
         for trial in ledger.trials()
+        if arms is None or trial.arm in arms
     )
     return tuple(replace(each, stopped_at_end_of_budget=each.trial.name in ended) for each in found)
 

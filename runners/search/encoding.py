@@ -181,7 +181,7 @@ class KnownCandidates:
 
     def possible(self, point: Mapping[str, Any]) -> str | None:
         """Return the identity of a point's candidate, None if it breaks a rule; samplers repeat their points."""
-        text = canonical_text(point)
+        text = canonical_text({**point})
         if text not in self._drawn:
             if len(self._drawn) == DRAWN_POINTS:
                 self._drawn.clear()

@@ -24,9 +24,10 @@ def refused_extension(rows: LedgerRows, experiment: Experiment, known: JsonValue
     before = _candidates_in(known)
     if final is not None and final.declared:
         return f"design.finalists: {', '.join(final.finalists)} of {before} candidates are chosen, once"
-    if before == search.max_candidates:
-        return None if final is None else "design.finalists: without them the best candidate was trained to the end"
-    return _other_decisions(rows, experiment, before)
+    other = None if before == search.max_candidates else _other_decisions(rows, experiment, before)
+    if other is None and final is not None:
+        return f"design.finalists: without them the best of {before} candidates was trained to the end, once"
+    return other
 
 
 def _other_decisions(rows: LedgerRows, experiment: Experiment, before: int) -> str | None:

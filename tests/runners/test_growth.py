@@ -16,7 +16,6 @@ from reports.report import build
 from runners.opening import RunRequest, open_ledger
 from runners.settings import RunSettings
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.pretraining import Audit
 from steeplechase.foundation.errors import ConfigurationError, ConflictError, MachineError
 from steeplechase.ledger.checkpoints import pretrained_trial
 from steeplechase.ledger.database import Ledger
@@ -291,27 +290,37 @@ def test_a_metric_is_refused_where_predictions_of_finished_trials_are_gone(tmp_p
 LESS = "design.max_candidates: less than the 8 that were declared"
 OTHER_COHORT = "design.max_candidates: cohort 1 had 2 of the 4 candidates that it would have"
 AUDITED = "pretraining.audit: its trials were drawn among those of 4 candidates"
+BEST = "design.finalists: without them the best of 4 candidates was trained to the end, once"
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "audit", "reason"),
-    [(4, 8, 0.0, None), (6, 8, 0.0, OTHER_COHORT), (8, 4, 0.0, LESS), (4, 8, 0.5, AUDITED)],
+    ("before", "after", "hurdle", "audit", "reason"),
+    [
+        (4, 8, "top_fraction", 0.0, None),  # whose best finishes
+        (4, 8, "progressive_mean", 0.0, BEST),
+        (6, 8, "progressive_mean", 0.0, OTHER_COHORT),
+        (8, 4, "progressive_mean", 0.0, LESS),
+        (4, 8, "progressive_mean", 0.5, AUDITED),
+    ],
 )
 def test_a_search_takes_more_candidates_where_its_decisions_stay_the_same(
-    tmp_path: Path, before: int, after: int, audit: float, reason: str | None
+    tmp_path: Path, before: int, after: int, hurdle: str, audit: float, reason: str | None
 ) -> None:
-    def of(count: int) -> Experiment:
-        declared = simulated.search(tmp_path, design={**simulated.SEARCH, "max_candidates": count})
-        drawn = declared.pretraining.model_copy(update={"audit": Audit(share=audit) if audit else None})
-        return declared.model_copy(update={"pretraining": drawn})
+    def of(count: int, **design: Any) -> Experiment:
+        drawn = {"share": audit} if audit else None
+        pretraining = {"tokens": 2560, "seeds": [1], "hurdle": {**simulated.HURDLES, "kind": hurdle}, "audit": drawn}
+        return simulated.search(
+            tmp_path, design={**simulated.SEARCH, "max_candidates": count, **design}, pretraining=pretraining
+        )
 
     here = Study(tmp_path)
     here.run(of(before))
     if reason is not None:
-        with pytest.raises(ConflictError) as refused:
-            here.run(of(after))
-        assert f"  design.max_candidates: {before} there, {after} here" in refused.value.lines
-        assert f"  {reason}" in refused.value.lines
+        for design in ({}, {"finalists": {"count": 1, "seeds": 2}}):
+            with pytest.raises(ConflictError) as refused:
+                here.run(of(after, **design))
+            assert f"  design.max_candidates: {before} there, {after} here" in refused.value.lines
+            assert f"  {reason}" in refused.value.lines
         return
     found, whole = here.run(of(after)), Study(tmp_path / "whole").run(of(after))
     assert found is not None

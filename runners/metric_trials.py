@@ -35,7 +35,7 @@ def metric_warnings(tuning: FineTuning) -> Iterator[str]:
     for setting, failures, tries in _tried(tuning):
         if 0 < len(failures) < tries:
             what, failure = next(iter(failures.items()))
-            remedy = "where a model predicts so, `run` ends once it is trained; return NaN for no value"
+            remedy = "where a model predicts so, the metric has no value; NaN says the same"
             yield f"{setting}: fails on predictions {what}: {failure}; {remedy}"
 
 

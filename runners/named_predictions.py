@@ -1,17 +1,21 @@
 """A user's metrics of a part: its predictions beside its references, with labels by name."""
 
 from collections.abc import Sequence
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.labelled.encoding import load_examples
 from steeplechase.tasks.labelled.forms import load_text_pairs, load_words
 from steeplechase.tasks.labelled.scoring import references_of
 from steeplechase.tasks.labelled.task import DownstreamTask
-from steeplechase.tasks.own_metrics import own_scores
+from steeplechase.tasks.own_metrics import name_of, own_scores
+
+UNDEFINED = "the function gives NaN for the predictions"
 
 
 def own_metric_scores(
@@ -20,12 +24,25 @@ def own_metric_scores(
     part: Path,
     predictions: Sequence[Any],
     reporting: NDArray[np.bool_] | None,
-) -> dict[str, float]:
-    """Return a user's metrics of the examples of a part that are reported on, of all without a mask of them."""
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Return a user's metrics of the examples of a part that are reported on, of all without a mask of them.
+
+    Beside them, why some have no value: the function gives NaN for these predictions, or fails.
+    """
     references, predicted = named_pairs(task, part, predictions)
     rows = np.arange(len(references)) if reporting is None else np.flatnonzero(reporting)
     sides = [references[row] for row in rows.tolist()], [predicted[row] for row in rows.tolist()]
-    return {name: value for reference in own for name, value in own_scores(reference, *sides).items()}
+    scores: dict[str, float] = {}
+    absent: dict[str, str] = {}
+    for reference in own:
+        try:
+            found = own_scores(reference, *sides)
+        except DataError as failed:
+            absent[name_of(reference)] = f"the function fails for the predictions ({failed.lines[0]})"
+            continue
+        absent |= {name: UNDEFINED for name, value in found.items() if isnan(value)}
+        scores |= {name: value for name, value in found.items() if not isnan(value)}
+    return scores, absent
 
 
 def named_pairs(task: DownstreamTask, part: Path, predictions: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from math import isnan
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,7 +41,6 @@ from steeplechase.tasks.text_metrics import TextScore, text_scores
 NO_METRICS: Mapping[str, Mapping[str, str]] = {}
 Half = Callable[[], NDArray[np.bool_]]
 """Returns which examples of dev are in the half that a hyperparameter search selects on."""
-UNDEFINED = "the function gives NaN for the predictions"
 SAMPLES = 3
 SAMPLE_CHARACTERS = 300
 
@@ -71,7 +69,7 @@ def scored_result(
     selection score on the other half is part of the result. The halves are those of `shared_examples`, the task's
     examples in the experiment's vocabulary, of arms with a vocabulary of their own too. `own_metrics` has a user's
     metrics by task, each with the hash of its source, which the result keeps. Raises CorruptionError if the stored
-    result or the predictions are not those of this kind of stage, DataError if a metric fails.
+    result or the predictions are not those of this kind of stage.
     """
     declaration = stage.declaration
     result = dict(outcome.result)
@@ -171,10 +169,9 @@ def part_scores(
         absent = _without_value(task, examples_folder / part)
         if own:
             reporting = None if dev_search is None or dev_search.chosen_on == "dev" else ~half()
-            found = own_metric_scores(own, task, examples_folder / part, predictions, reporting)
-            absent |= {name: UNDEFINED for name, value in found.items() if isnan(value)}
-            defined: dict[str, JsonValue] = {name: value for name, value in found.items() if name not in absent}
-            scores["scores"] = {**cast("dict[str, JsonValue]", scores["scores"]), **defined}
+            found, undefined = own_metric_scores(own, task, examples_folder / part, predictions, reporting)
+            absent |= undefined
+            scores["scores"] = {**cast("dict[str, JsonValue]", scores["scores"]), **found}
         result |= {scores_name(part) if name == "scores" else name: value for name, value in scores.items()}
         if part == "dev" and absent:
             result["without_value"] = {**absent}

@@ -253,26 +253,35 @@ def agreed(references, predictions):
 """
 
 
-def test_a_metric_that_is_nan_for_some_predictions_has_no_value_there_and_the_run_goes_on(tmp_path: Path) -> None:
+FAILING = """
+def agreed(references, predictions):
+    hits = [a == b for a, b in zip(references, predictions)]
+    return 100.0 * sum(hits) / (0 if len(hits) > 30 and hits[0] else len(hits))
+"""
+GIVES_NAN = "agreed.first has no value: the function gives NaN for the predictions"
+FAILS = "agreed has no value: the function fails for the predictions (mine:agreed: ZeroDivisionError"
+
+
+@pytest.mark.parametrize(("source", "said"), [(UNDEFINED, GIVES_NAN), (FAILING, FAILS)])
+def test_a_metric_without_a_value_for_some_predictions_has_none_there_and_the_run_goes_on(
+    tmp_path: Path, source: str, said: str
+) -> None:
     here, file = Study(tmp_path), tmp_path / "plugin" / "tasks" / "own_metrics" / "mine.py"
     file.parent.mkdir(parents=True)
-    file.write_text(UNDEFINED)
+    file.write_text(source)
     tuning = {**FINE_TUNING, "metrics": {"docs_pair": ["mine:agreed"]}}
     with loaded(tmp_path / "plugin"):
         found = here.run(study(tmp_path, ["narrow", "dynamic"], [1, 2, 3], ["docs_pair"], fine_tuning=tuning))
     assert found is not None
-    results = [
-        record.result
-        for history in found.histories
-        for record in history.records
-        if isinstance(record.result, FineTuneResult)
-    ]
-    assert all("agreed.always" in each.scores for each in results)
-    undefined = [each for each in results if "agreed.first" not in each.scores]
+    records = (record.result for history in found.histories for record in history.records)
+    results = [each for each in records if isinstance(each, FineTuneResult)]
+    (name,) = {name for each in results for name in each.without_value or {}}
+    undefined = [each for each in results if name not in each.scores]
     assert 0 < len(undefined) < len(results)
-    assert all((each.without_value or {}).keys() == {"agreed.first"} for each in undefined)
-    said = f"agreed.first has no value: the function gives NaN for the predictions, in {len(undefined)} of"
+    assert all((each.without_value or {}).keys() == {name} for each in undefined)
+    assert source == FAILING or all("agreed.always" in each.scores for each in results)
     assert said in build(found).finding
+    assert f", in {len(undefined)} of" in build(found).finding
 
 
 def test_a_metric_is_refused_where_predictions_of_finished_trials_are_gone(tmp_path: Path) -> None:

@@ -54,6 +54,14 @@ def threshold_of(values: Mapping[str, float], keep: float) -> Threshold:
     return Threshold(sorted(values.values())[_kept(len(values), keep) - 1], tuple(sorted(values)))
 
 
+def threshold_up_to(trial: TrialView, population: Population, keep: float) -> Threshold:
+    """Return the worst value that continues of the trials declared up to one, of which a share `keep` does."""
+    found = population.declared_up_to(trial)
+    if not found.values:
+        return Threshold(None, ())
+    return Threshold(found.values[_kept(len(found.values), keep) - 1], tuple(found.names))
+
+
 def compared(trial: TrialView, threshold: Threshold) -> HurdleDecision:
     """Return the decision on a waiting trial against a threshold."""
     cleared = trial.value is not None and threshold.value is not None and trial.value <= threshold.value
@@ -152,6 +160,6 @@ class Asha(Rungs):
         """Return a decision for every waiting trial whose predecessors have all reached the rung or ended."""
         keep = 1 / self.reduction_factor
         return {
-            trial.name: compared(trial, threshold_of(population.values_up_to(trial), keep))
+            trial.name: compared(trial, threshold_up_to(trial, population, keep))
             for trial in population.decidable_in_order
         }

@@ -7,11 +7,14 @@ the memory of a search is linear in its trials.
 
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import zip_longest
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +81,15 @@ class Population:
         self._places: dict[str, int] = {}
         self._cohorts: dict[int, list[int]] = {}
         """Places by cohort."""
-        self._values: list[list[float | None]] = []
-        """By rung and place: finite values."""
-        self._finals: list[float | None] = []
-        """By place: finite values at the end."""
+        self._values: list[array[float]] = []
+        """By rung and place: finite values, NaN without one."""
+        self._finals = array("d")
+        """By place: finite values at the end, NaN without one."""
+        self._declared: dict[int, _Declared] = {}
+        """By rung: the values that were asked for last."""
+        self._kept: dict[object, object] = {}
+        """What was found from the trials of cohorts before `_kept_for`."""
+        self._kept_for = 0
         self._open: set[int] = set()
         """Places of the trials on which a hurdle may still decide."""
         self._thresholds: dict[tuple[int, int], Threshold] = {}
@@ -98,13 +106,24 @@ class Population:
             self._trials.append(trial)
             self._cohorts.setdefault(trial.cohort, []).append(place)
             for column in (self._finals, *self._values):
-                column.append(None)
+                column.append(math.nan)
         while len(self._values) < len(trial.values):
-            self._values.append([None] * len(self._trials))
-        self._trials[place], self._finals[place] = trial, finite(trial.final)
-        for column, value in zip_longest(self._values, trial.values):
-            column[place] = finite(value)
+            self._values.append(array("d", [math.nan]) * len(self._trials))
+        if trial.cohort < self._kept_for:
+            self._kept.clear()
+        self._trials[place], self._finals[place] = trial, as_number(trial.final)
+        for level, value in enumerate(trial.values):
+            self._set(level, place, as_number(value))
+        for level in range(len(trial.values), len(self._values)):
+            self._set(level, place, math.nan)
         (self._open.discard if trial.state is State.DONE else self._open.add)(place)
+
+    def _set(self, level: int, place: int, value: float) -> None:
+        before, self._values[level][place] = self._values[level][place], value
+        known = self._declared.get(level)
+        is_other = before != value and not (math.isnan(before) and math.isnan(value))
+        if known is not None and place < known.places and is_other:
+            del self._declared[level]
 
     def fix(self, cohort: int, level: int, threshold: Threshold) -> None:
         """Keep the first threshold of a cohort at a rung, for its trials that arrive later."""
@@ -142,11 +161,30 @@ class Population:
         """Return the trials of a cohort that are not exempt."""
         return tuple(trial for trial in self._in_order(self._cohorts.get(number, ())) if not trial.exempt)
 
-    def values_up_to(self, trial: TrialView) -> dict[str, float]:
-        """Return the values at a trial's rung by name, of the trials declared up to it that are not exempt."""
-        declared = self._trials[: self._places[trial.name] + 1]
-        found = zip(self._column(trial.level), declared, strict=False)
-        return {each.name: value for value, each in found if value is not None and not each.exempt}
+    def declared_up_to(self, trial: TrialView) -> "_Declared":
+        """Return the values at a trial's rung of the trials declared up to it that are not exempt.
+
+        They are kept sorted from one trial to the next, since trials are mostly decided on in their declared order.
+        """
+        place, column = self._places[trial.name], self._column(trial.level)
+        known = self._declared.get(trial.level)
+        if known is None or known.places > place + 1:
+            known = self._declared[trial.level] = _Declared([], [], 0)
+        for each in range(known.places, place + 1):
+            if not math.isnan(column[each]) and not self._trials[each].exempt:
+                known.values.insert(bisect_left(known.values, column[each]), column[each])
+                known.names.insert(bisect_left(known.names, self._trials[each].name), self._trials[each].name)
+        known.places = place + 1
+        return known
+
+    def found_before(self, cohort: int, name: object, find: Callable[[], Found]) -> Found:
+        """Return what `find` finds from the trials of cohorts before one; it is kept until one of them changes."""
+        if cohort != self._kept_for:
+            self._kept_for = cohort
+            self._kept.clear()
+        if name not in self._kept:
+            self._kept[name] = find()
+        return cast("Found", self._kept[name])
 
     def values_before(self, trial: TrialView) -> dict[int, dict[str, float]]:
         """Return the values at a trial's rung in earlier cohorts, by cohort and name.
@@ -154,23 +192,37 @@ class Population:
         Exempt trials count at the first rung only.
         """
         found = dict[int, dict[str, float]]()
-        for value, each in zip(self._column(trial.level), self._trials, strict=False):
-            if value is not None and each.cohort < trial.cohort and not (each.exempt and trial.level):
+        for value, each in zip(self._column(trial.level), self._trials, strict=True):
+            if not math.isnan(value) and each.cohort < trial.cohort and not (each.exempt and trial.level):
                 found.setdefault(each.cohort, {})[each.name] = value
         return found
 
-    def pairs_before(self, trial: TrialView, first: int, second: int | None) -> list[tuple[float, float]]:
+    def pairs_before(self, cohort: int, first: int, second: int | None) -> list[tuple[float, float]]:
         """Return the values at two rungs, or at one and the end, of trials of earlier cohorts that have both."""
-        declared, ends = self._trials[: self._places[trial.name]], self._finals
-        found = zip(self._column(first), ends if second is None else self._column(second), declared, strict=False)
+        ends = self._finals if second is None else self._column(second)
+        found = zip(self._column(first), ends, self._trials, strict=True)
         return [
             (x, y)
             for x, y, each in found
-            if x is not None and y is not None and each.cohort < trial.cohort and not each.exempt
+            if not (math.isnan(x) or math.isnan(y)) and each.cohort < cohort and not each.exempt
         ]
 
-    def _column(self, level: int) -> list[float | None]:
-        return self._values[level] if level < len(self._values) else []
+    def _column(self, level: int) -> "array[float]":
+        return self._values[level] if level < len(self._values) else array("d", [math.nan]) * len(self._trials)
+
+
+@dataclass
+class _Declared:
+    """Values of the trials in the first places, and their names, both sorted."""
+
+    values: list[float]
+    names: list[str]
+    places: int
+
+
+def as_number(value: float | None) -> float:
+    """Return a finite number unchanged, NaN for anything else."""
+    return value if value is not None and math.isfinite(value) else math.nan
 
 
 def finite(value: float | None) -> float | None:

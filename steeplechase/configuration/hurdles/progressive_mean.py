@@ -6,6 +6,7 @@ rung so far. Fitness is the negative value, so a value clears a hurdle if it is 
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import ClassVar, Literal
 
@@ -47,7 +48,9 @@ class ProgressiveMean(Rungs):
 
     def _decision(self, trial: TrialView, population: Population) -> HurdleDecision:
         fixed = population.first_fixed(trial.level) if self.fixes_thresholds else None
-        threshold, reference_trials = fixed or self._mean_at(trial, population)
+        name = (self.kind, self.population, trial.level)
+        mean = partial(self._mean_at, trial, population)
+        threshold, reference_trials = fixed or population.found_before(trial.cohort, name, mean)
         if threshold is None:
             return HurdleDecision(False, trial.value, None)
         return HurdleDecision(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from steeplechase.configuration.hurdles.cohorts import ReductionFactor, compared, threshold_of
+from steeplechase.configuration.hurdles.cohorts import ReductionFactor, compared, threshold_up_to
 from steeplechase.configuration.hurdles.population import HurdleDecision, Population, TrialView
 from steeplechase.configuration.hurdles.rungs import Rungs
 from steeplechase.foundation.schema import Count
@@ -55,18 +55,25 @@ class RankChecked(Rungs):
     def _decision(self, trial: TrialView, population: Population) -> HurdleDecision:
         """Return the decision of `asha` at a rung in use; a trial with a finite value clears any other rung."""
         if self._in_use(trial, population):
-            return compared(trial, threshold_of(population.values_up_to(trial), 1 / self.reduction_factor))
+            return compared(trial, threshold_up_to(trial, population, 1 / self.reduction_factor))
         return HurdleDecision(trial.value is not None, trial.value, None)
 
     def _in_use(self, trial: TrialView, population: Population) -> bool:
         last = len(self.rungs or SHARES) - 1
-        of_last = rank_correlation(population.pairs_before(trial, last, None))
+        of_last = _ranks_alike(population, trial.cohort, last, None)
         if of_last is not None and of_last < self.correlation:
             return False
         if trial.level == last:
             return True
-        found = rank_correlation(population.pairs_before(trial, trial.level, last))
+        found = _ranks_alike(population, trial.cohort, trial.level, last)
         return found is not None and found >= self.correlation
+
+
+def _ranks_alike(population: Population, cohort: int, first: int, second: int | None) -> float | None:
+    """Return the rank correlation of two rungs, or of one and the end, over the cohorts before one."""
+    return population.found_before(
+        cohort, ("ranks", first, second), lambda: rank_correlation(population.pairs_before(cohort, first, second))
+    )
 
 
 def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:

@@ -17,8 +17,6 @@ LARGEST_HOLE, HOLES_LOOKED_AT = 2**30, 64
 """Bytes that a file lacks and that read as zeros: it may claim petabytes, which a reader would wait for."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a full disk, and of a quota that is used up."""
-
-
 WRITING = ".writing"
 """The end of the name under which something is written, before it has its own."""
 

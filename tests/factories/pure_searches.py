@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from runners.replay.simulated import SimulatedStages
-from runners.scheduler import Step, fold, next_step, proposed_step
-from runners.scheduling.rows import Fact, Row
+from runners.scheduler import Step, next_step, proposed_step
+from runners.scheduling.rows import Fact, Row, rows_of
 from runners.scheduling.state import RunState
 from runners.work_queue import StageTask
 from steeplechase.configuration.experiment import Experiment
@@ -76,7 +76,9 @@ class PureSearch:
             while True:
                 step = step_of(state)
                 if self.resumed:
-                    assert step_of(fold(self.experiment, SimulatedStages({}), ledger)) == step
+                    again = RunState(self.experiment, SimulatedStages({}), ledger.path)
+                    again.apply_all(rows_of(ledger))
+                    assert step_of(again) == step
                 rows = written(ledger, step)
                 free = (task for task in step.ready if task not in running)
                 running += [] if rows else [task for task, _ in zip(free, range(self.workers - len(running)))]  # noqa: B905

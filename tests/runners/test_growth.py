@@ -256,7 +256,7 @@ def agreed(references, predictions):
 FAILING = """
 def agreed(references, predictions):
     hits = [a == b for a, b in zip(references, predictions)]
-    return 100.0 * sum(hits) / (0 if len(hits) > 30 and hits[0] else len(hits))
+    return 100.0 * sum(hits) / (0 if len(hits) > 4 and hits[0] else len(hits))
 """
 GIVES_NAN = "agreed.first has no value: the function gives NaN for the predictions"
 FAILS = "agreed has no value: the function fails for the predictions (mine:agreed: ZeroDivisionError"

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import Annotated, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from steeplechase.configuration.hurdles.cohorts import ReductionFactor, compared, threshold_up_to
@@ -80,13 +78,13 @@ def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Return Spearman's rank correlation, None of fewer pairs than FEWEST_COMPARED; 0 where all values are equal."""
     if len(pairs) < FEWEST_COMPARED:
         return None
-    first, second = (_centred_ranks(values) for values in np.array(pairs).T)
+    import numpy as np  # which no plan needs
+
+    def centred_ranks(values: "np.typing.NDArray[np.float64]") -> "np.typing.NDArray[np.int64]":
+        """Return twice the ranks, less their mean; equal values share the mean of theirs."""
+        _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+        return (2 * np.cumsum(counts) - counts - len(values))[places]
+
+    first, second = (centred_ranks(values) for values in np.array(pairs).T)
     spread = float(first @ first) * float(second @ second)
     return float(first @ second) / sqrt(spread) if spread else 0.0
-
-
-def _centred_ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return twice the ranks, less their mean; equal values share the mean of theirs."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    at_most = np.cumsum(counts)
-    return (2 * at_most - counts - len(values))[places]

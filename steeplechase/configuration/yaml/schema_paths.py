@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from steeplechase.configuration.yaml.errors import Keys
 from steeplechase.configuration.yaml.nodes import Node, child
-from steeplechase.foundation.schema import VARIANT_KEY, options_of
+from steeplechase.foundation.schema import VARIANT_KEY, cached_until_options_change, options_of
 
 
 @dataclass(frozen=True)
@@ -86,26 +86,28 @@ def example(expected: object, key: str) -> object:
 
 def allowed_locations(model: type[BaseModel], key: str) -> tuple[str, ...]:
     """Return the dotted paths of the schema's mappings that may have the key, the first path of each type."""
-    first: dict[object, str] = {}
-    for member, path in _allowed_locations(model, key, "", ()):
-        first.setdefault(member, path)
-    return tuple(dict.fromkeys(first.values()))
+    return _locations_by_key(model).get(key, ())
 
 
-def _allowed_locations(
-    expected: object, key: str, path: str, above: tuple[object, ...]
-) -> Iterator[tuple[object, str]]:
+@cached_until_options_change
+def _locations_by_key(model: type[BaseModel]) -> dict[str, tuple[str, ...]]:
+    first: dict[str, dict[object, str]] = {}
+    for member, path in _mappings(model, "", ()):
+        for key in member.model_fields:
+            first.setdefault(key, {}).setdefault(member, path)
+    return {key: tuple(dict.fromkeys(paths.values())) for key, paths in first.items()}
+
+
+def _mappings(expected: object, path: str, above: tuple[object, ...]) -> Iterator[tuple[type[BaseModel], str]]:
+    """Yield every mapping of a schema with its path, the outer one first; one inside itself once."""
     for member in _members(expected):
         if isinstance(member, type) and issubclass(member, BaseModel) and member not in above:
-            if key in member.model_fields:
-                yield member, path
+            yield member, path
             for name, field in member.model_fields.items():
-                yield from _allowed_locations(
-                    field.annotation, key, f"{path}.{name}".removeprefix("."), (*above, member)
-                )
+                yield from _mappings(field.annotation, f"{path}.{name}".removeprefix("."), (*above, member))
         elif get_args(member):
             inside = f"{path}.*" if get_origin(member) is Mapping else path
-            yield from _allowed_locations(get_args(member)[-1], key, inside, above)  # the values of a dict or a list
+            yield from _mappings(get_args(member)[-1], inside, above)  # the values of a dict or a list
 
 
 def _members(expected: object) -> tuple[object, ...]:

@@ -109,10 +109,8 @@ class Ledger:
         path = folder / LEDGER_NAME
         with disk_refusals(path):
             if not path.exists():
-                if has_export(folder):
-                    message = "a published report, with its rows and without stages; give the results of its run"
-                    raise MachineError(f"{folder}: {message}")
-                raise MachineError(f"{folder}: {_no_ledger(folder)}")
+                message = "a published report, with its rows and without stages; give the results of its run"
+                raise MachineError(f"{folder}: {message if has_export(folder) else _no_ledger(folder)}")
         return cls(path, read_only=True)
 
     @contextmanager

@@ -14,57 +14,18 @@ from reports.formats.csv import render
 from reports.pair_report import pairs_of
 from reports.report import build
 from runners.opening import RunRequest, open_ledger
-from runners.settings import RunSettings
-from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import ConfigurationError, ConflictError, MachineError
 from steeplechase.ledger.checkpoints import pretrained_trial
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import FineTuneResult
-from tests.factories import simulated_training as simulated
+from tests.factories.grown_studies import ARMS, TASKS, Study, study
 from tests.factories.plugins import loaded
-from tests.factories.simulated_training import ARCHITECTURE, RECIPE, Killed, Track
+from tests.factories.simulated_training import ARCHITECTURE, RECIPE
 
-ARMS: dict[str, Any] = {
-    "narrow": {"bottleneck_ratio": 2},
-    "dynamic": {"convolution": {"kind": "dynamic"}},
-    "long": {"convolution": {"kind": "dynamic", "kernel_size": 5}},
-}
-TASKS = ("docs_pair", "docs_acceptability")
 CONSTANT = {**RECIPE, "schedule": {"kind": "constant", "warmup_tokens": 64}}
 """A schedule that does not depend on the budget."""
-
-
-def study(folder: Path, arms: Any = (*ARMS,), seeds: Any = (1, 2), tasks: Any = TASKS, **parts: Any) -> Experiment:
-    """Return a table of some arms, seeds and tasks; `parts` replace the sections of that name."""
-    document = {
-        "design": {"kind": "list", "arms": {name: ARMS[name] for name in arms}},
-        "pretraining": {"tokens": 2560, "seeds": seeds if isinstance(seeds, dict) else [*seeds]},
-        "fine_tuning": {"tasks": [*tasks], "seeds": [1], "sequence_length": 16} if tasks else {},
-        **parts,
-    }
-    return simulated.experiment(folder, **document)
-
-
-class Study:
-    """A results folder over which versions of an experiment are run."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(exist_ok=True)
-        self.folder, self.computed, self.warnings = folder, list[str](), list[str]()
-
-    def run(self, experiment: Experiment, killed_after: int | None = None) -> Snapshot | None:
-        """Run one version; None if its driver was killed."""
-        paths = ResultPaths.of(self.folder / "results")
-        request = RunRequest(experiment, "whole", paths, RunSettings(workers=1), on_warning=self.warnings.append)
-        track = Track(experiment, self.folder / "results", left=killed_after, computed=self.computed)
-        with open_ledger(request):
-            pass
-        try:
-            return track.run()
-        except Killed:
-            return None
 
 
 def found_in(run: Snapshot | None) -> Snapshot:
@@ -294,45 +255,3 @@ def test_a_metric_is_refused_where_predictions_of_finished_trials_are_gone(tmp_p
     tuning = {**FINE_TUNING, "metrics": {"docs_pair": ["mine:agreed"]}}
     with loaded(tmp_path / "plugin"), pytest.raises(MachineError, match="cannot be computed for all"):
         here.run(study(tmp_path, ["narrow"], [1], ["docs_pair"], fine_tuning=tuning))
-
-
-LESS = "design.max_candidates: less than the 8 that were declared"
-OTHER_COHORT = "design.max_candidates: cohort 1 had 2 of the 4 candidates that it would have"
-AUDITED = "pretraining.audit: its trials were drawn among those of 4 candidates"
-BEST = "design.finalists: without them the best of 4 candidates was trained to the end, once"
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "hurdle", "audit", "reason"),
-    [
-        (4, 8, "top_fraction", 0.0, None),  # whose best finishes
-        (4, 8, "progressive_mean", 0.0, BEST),
-        (6, 8, "progressive_mean", 0.0, OTHER_COHORT),
-        (8, 4, "progressive_mean", 0.0, LESS),
-        (4, 8, "progressive_mean", 0.5, AUDITED),
-    ],
-)
-def test_a_search_takes_more_candidates_where_its_decisions_stay_the_same(
-    tmp_path: Path, before: int, after: int, hurdle: str, audit: float, reason: str | None
-) -> None:
-    def of(count: int, **design: Any) -> Experiment:
-        drawn = {"share": audit} if audit else None
-        pretraining = {"tokens": 2560, "seeds": [1], "hurdle": {**simulated.HURDLES, "kind": hurdle}, "audit": drawn}
-        return simulated.search(
-            tmp_path, design={**simulated.SEARCH, "max_candidates": count, **design}, pretraining=pretraining
-        )
-
-    here = Study(tmp_path)
-    here.run(of(before))
-    if reason is not None:
-        for design in ({}, {"finalists": {"count": 1, "seeds": 2}}):
-            with pytest.raises(ConflictError) as refused:
-                here.run(of(after, **design))
-            assert f"  design.max_candidates: {before} there, {after} here" in refused.value.lines
-            assert f"  {reason}" in refused.value.lines
-        return
-    found, whole = here.run(of(after)), Study(tmp_path / "whole").run(of(after))
-    assert found is not None
-    assert whole is not None
-    assert simulated.found(found) == simulated.found(whole)
-    assert len(here.computed) == len({*here.computed})

@@ -35,7 +35,7 @@ class ArchitectureByKind(Schema):
         return False
 
     @classmethod
-    def _other_kinds(cls) -> dict[str, type[Self]]:
+    def other_kinds(cls) -> dict[str, type[Self]]:
         """Return the subclasses of the encoder by kind, whatever was imported first; nothing for a subclass."""
         others = cls.__subclasses__() if ArchitectureByKind in cls.__bases__ else []
         kinds = {str(each.model_fields[VARIANT_KEY].default): each for each in others if each.own_fields}
@@ -61,7 +61,7 @@ class ArchitectureByKind(Schema):
         if info.context is OF_RECORD and isinstance(document, Mapping):
             for text in (document.get("layers"), document.get("decoder_layers")):
                 admit_sublayers(text if isinstance(text, str) else "")
-        kinds = cls._other_kinds()
+        kinds = cls.other_kinds()
         if not kinds or not isinstance(document, Mapping) or VARIANT_KEY not in document:
             return handler(document)
         kind = document[VARIANT_KEY]
@@ -80,7 +80,7 @@ class ArchitectureByKind(Schema):
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Return the JSON schema for editors: the encoder's fields, those of every other kind, and `kind`."""
-        own, kinds = handler(schema), cls._other_kinds()
+        own, kinds = handler(schema), cls.other_kinds()
         if kinds:
             properties = handler.resolve_ref_schema(own)["properties"]
             for each in kinds.values():

@@ -35,13 +35,15 @@ class Pruning(Schema):
     `value_width` and `feed_forward_width`; a width per head has the same units in all heads of a layer."""
     penalty: float = Field(default=0.01, ge=0)
     """Weight of the L1 norm of the scales in the loss, for a unit of the most expensive dimension; that of another
-    dimension is smaller by the ratio of their parameters per unit. Default: ours."""
+    dimension is smaller by the ratio of their parameters per unit. Default: this project's."""
     scale_learning_rate: PositiveNumber = 0.01
-    """Learning rate of Adam for the scales; it bounds by how much a scale moves in an update. Default: ours."""
+    """Learning rate of Adam for the scales; it bounds by how much a scale moves in an update. Default: this
+    project's."""
     scale_share: Share = Field(default=0.001, gt=0)
     """Updates of the scales, as a share of those of pretraining. Default: SchuBERT's, 1/1000."""
     rounds: Count = 10
-    """Times at which units are removed during these updates, in equal parts of parameters. Default: ours."""
+    """Times at which units are removed during these updates, in equal parts of parameters. Default: this
+    project's."""
     recovery_share: Share = 0.05
     """Updates of the pruned encoder's weights afterwards, as a share of those of pretraining. Default: SchuBERT's."""
 

@@ -45,7 +45,7 @@ class Recipe(Schema):
     dropout and the samples of a generator. Pretraining alone uses them; each counts as a worker.
     """
     optimiser: Optimiser = Field(default_factory=AdamW)
-    """The rule of an update: `adamw`, `adam`, `sgd` or `lamb`."""
+    """The rule of an update."""
     peak_learning_rate: PositiveNumber = 5e-4
     """Learning rate at the end of the warm-up, before the schedule's decay."""
     schedule: Schedule = Field(default_factory=LinearSchedule)
@@ -57,7 +57,7 @@ class Recipe(Schema):
     weight_decay: float = Field(default=0.01, ge=0)
     """Weight decay of matrices; normalisations and biases have none.
 
-    It is decoupled in `adamw` and `lamb`, and part of the gradient (L2 regularisation) in `adam` and `sgd`.
+    It is part of the gradient (L2 regularisation) in `adam` and `sgd`, and decoupled in all others.
     """
     adam_beta1: float = Field(default=0.9, ge=0, lt=1)
     """Decay rate of the first moment; of all optimisers but `sgd`."""

@@ -46,7 +46,7 @@ class Cells(StructureOption):
     layers: tuple[str, ...] = Field(default=ENCODER_LAYERS, min_length=1)
     """Layers of a branch: s, c, g, f, or an operation with its kernel size: lin, conv:3, sep:7."""
     heads: tuple[Count, ...] = ()
-    """Numbers of heads of an attention. None: the baseline's."""
+    """Numbers of heads of an attention. Empty: the baseline's."""
     widths: tuple[float, ...] = Field(default=(0.5, 1.0, 2.0, 4.0), min_length=1)
     """Output channels of f's first map and of operations, as multiples of the model's width."""
     activations: tuple[Activation, ...] = Field(default=("relu", "swish"), min_length=1)

@@ -12,9 +12,17 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel
 
 from reports.formats.markdown import table_lines
+from search_space.architecture_kind import ENCODER, ArchitectureByKind
 from search_space.cost import CONVENTIONS
 from search_space.released.models import PRESETS
-from steeplechase.commands.reference_values import AllowedValues, default_of, example_of, flow, keys_of
+from steeplechase.commands.reference_values import (
+    AllowedValues,
+    default_of,
+    example_of,
+    flow,
+    keys_like_the_encoders,
+    keys_of,
+)
 from steeplechase.commands.report import print_document
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.plugin_folders import PluginFolder
@@ -78,6 +86,8 @@ def models_in(expected: Any, below: str = "") -> Iterator[tuple[type[BaseModel],
         yield from models_in(get_args(expected)[0], below)
     elif isinstance(expected, type) and issubclass(expected, BaseModel):
         yield from ((member, below) for member in options_of(expected))
+        if issubclass(expected, ArchitectureByKind):
+            yield from ((member, below) for member in expected.other_kinds().values())
     else:
         mapping = isinstance(origin, type) and issubclass(origin, Mapping)
         for argument in get_args(expected):
@@ -85,6 +95,8 @@ def models_in(expected: Any, below: str = "") -> Iterator[tuple[type[BaseModel],
 
 
 WHOLE_FILE = "The experiment file"
+NAMES = {"design.structure.*": "layers"}
+"""By section: a name that its mapping allows, where not every name is."""
 HEADINGS = ("key", "values", "default", "meaning")
 INTRODUCTION = """\
 # Reference of experiment files
@@ -117,18 +129,24 @@ def _parts(sections: list[Section]) -> Iterator[tuple[str, str]]:
 
 
 def _name(section: Section) -> str:
-    words = re.sub(r"(?<!^)(?=[A-Z])", " ", section.model.__name__)
-    return f"`{section.kind}`" if section.kind is not None else words.lower().capitalize()
+    """Return an option's kind; the encoder, beside which other architectures stand, is the one without a key."""
+    return f"`{section.kind or ENCODER}`"
 
 
 def _declaration(section: Section) -> str:
     model = section.model
     blocks = [_described(section)]
     if section.kind is not None and (example := example_of(model)) is not None:
-        value = flow(example) if len(example) > 1 else str(example[VARIANT_KEY])
-        blocks.append(f"```yaml\n{section.key}: {value}\n```")
+        whole = len(example) > 1 or issubclass(model, ArchitectureByKind)
+        value = flow(example) if whole else str(example[VARIANT_KEY])
+        named = f"{{ {NAMES.get(section.path, 'mine')}: {value} }}" if section.path.endswith(".*") else value
+        blocks.append(f"```yaml\n{section.key}: {named}\n```")
     if rows := [*_rows(model)]:
         blocks.append("\n".join(table_lines([HEADINGS, ["---"] * len(HEADINGS), *rows])))
+    if issubclass(model, ArchitectureByKind) and (shared := [*keys_like_the_encoders(model)]):
+        blocks.append(
+            f"As of an encoder: {', '.join(f'`{key}`' for key in shared)}. Other keys of an encoder are refused."
+        )
     return "\n\n".join(blocks)
 
 

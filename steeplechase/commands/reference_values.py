@@ -7,6 +7,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from search_space.architecture_kind import ArchitectureByKind
 from steeplechase.configuration.yaml.json_schema import DescribingSchema
 from steeplechase.configuration.yaml.nodes import plain_scalar
 from steeplechase.foundation.canonical import canonical
@@ -43,8 +44,8 @@ class AllowedValues:
         return _joined(self._atoms(self._properties[key]))
 
     def description(self, key: str) -> str:
-        """Return the docstring of a key, as one line."""
-        return " ".join(str(self._properties[key].get("description", "")).split())
+        """Return the docstring of a key as one line, with YAML's word for None."""
+        return " ".join(str(self._properties[key].get("description", "")).split()).replace("None: ", "null: ")
 
     def _atoms(self, schema: Schema) -> list[str]:
         """Return the alternatives, each once: values in backticks, and kinds of values in words."""
@@ -84,7 +85,12 @@ class AllowedValues:
         if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
             return f"mapping of names to: {_joined(self._atoms(schema['additionalProperties']))}"
         given = {sign: schema[name] for name, sign in BOUNDS.items() if schema.get(name) not in (None, 2**53)}
-        bounds = [f"{sign} {bound:g}" for sign, bound in given.items()]
+        stricter = {"≥": ">", "≤": "<"}
+        bounds = [
+            f"{sign} {bound if isinstance(bound, int) else format(bound, 'g')}"
+            for sign, bound in given.items()
+            if given.get(stricter.get(sign)) != bound
+        ]
         return " ".join(filter(None, [NAMES.get(kind, "any value"), ", ".join(bounds)]))
 
 
@@ -113,11 +119,10 @@ def example_of(model: type[BaseModel]) -> dict[str, JsonValue] | None:
     own: Any = model.model_config.get("json_schema_extra")
     if isinstance(own, dict) and own.get("examples"):
         return dict(own["examples"][0])
-    document: dict[str, JsonValue] = {}
+    kind = model.model_fields.get(VARIANT_KEY)
+    document: dict[str, JsonValue] = {} if kind is None else {VARIANT_KEY: str(get_args(kind.annotation)[0])}
     for name, field in model.model_fields.items():
-        if name == VARIANT_KEY:
-            document[name] = str(get_args(field.annotation)[0])
-        elif field.is_required():
+        if name != VARIANT_KEY and field.is_required():
             if not field.examples:
                 return None
             document[name] = field.examples[0]
@@ -153,7 +158,20 @@ def _plain(value: Any) -> JsonValue:
 
 
 def keys_of(model: type[BaseModel]) -> Iterator[str]:
-    """Yield the keys of a declaration, without a `kind` that has one value alone."""
+    """Yield the keys of a declaration, without a `kind` that has one value alone and without the encoder's keys."""
+    foreign = set(keys_like_the_encoders(model))
+    if issubclass(model, ArchitectureByKind) and model.own_fields:
+        foreign |= model.model_fields.keys() - set(model.own_fields)
     for name, field in model.model_fields.items():
-        if name != VARIANT_KEY or len(get_args(field.annotation)) > 1:
+        if name not in foreign and (name != VARIANT_KEY or len(get_args(field.annotation)) > 1):
             yield name
+
+
+def keys_like_the_encoders(model: type[BaseModel]) -> Iterator[str]:
+    """Yield the keys of another kind of architecture that mean the same as the encoder's; else nothing."""
+    if issubclass(model, ArchitectureByKind) and model.own_fields:
+        encoder = model.__mro__[1]
+        assert issubclass(encoder, BaseModel)
+        for name in model.own_fields:
+            if repr(model.model_fields[name]) == repr(encoder.model_fields.get(name)):
+                yield name

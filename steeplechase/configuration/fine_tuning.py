@@ -39,7 +39,7 @@ class SourceEncoder(SourceEncoderSizes):
     """What learns or reads the source's own vocabulary. None: the experiment's tokenizer."""
     first_stage_share: Share = 0.8
     """Share of the updates in the first stage; 1: no others are updated ever (BART's `fixed`), 0: all are from the
-    beginning. Default: ours, BART gives none."""
+    beginning. Default: this project's; BART gives none."""
     second_stage_learning_rate: PositiveNumber | None = Field(default=None, examples=[3e-5])
     """Largest learning rate of the second stage, whose schedule begins anew. None: `peak_learning_rate`."""
 

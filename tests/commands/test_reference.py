@@ -4,8 +4,8 @@ from pathlib import Path
 
 from pydantic import create_model
 
-from steeplechase.commands.reference import sections_of
-from steeplechase.commands.reference_values import AllowedValues, example_of, flow, keys_of
+from steeplechase.commands.reference import page, sections_of
+from steeplechase.commands.reference_values import AllowedValues, example_of, flow, keys_like_the_encoders, keys_of
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.yaml import load
 from steeplechase.foundation.schema import Schema
@@ -27,6 +27,19 @@ def test_the_example_of_an_option_is_accepted_as_it_is_written(tmp_path: Path) -
         (tmp_path / "file.yaml").write_text(f"option: {flow(example)}\n")
         holder = create_model("Holder", __base__=Schema, option=(model, ...))
         assert type(load(tmp_path / "file.yaml", holder, None).option) is model  # type: ignore[attr-defined]
+
+
+def test_every_kind_of_architecture_has_its_own_keys_and_names_the_encoders() -> None:
+    kinds = {section.kind: section.model for section in SECTIONS if section.path == "baseline.architecture"}
+    assert {None, "encoder_decoder", "module"} == kinds.keys()
+    assert [*keys_of(kinds["module"])] == ["factory", "arguments"]
+    assert {*keys_like_the_encoders(kinds["module"])} == {"vocabulary_size", "positions", "width", "embedding_width"}
+
+
+def test_the_example_of_an_option_under_a_name_has_a_name() -> None:
+    shown = page()
+    assert "own_tasks: { mine: { kind: features, of:" in shown
+    assert "structure: { layers: cells }" in shown
 
 
 def test_every_key_has_values_and_a_meaning() -> None:

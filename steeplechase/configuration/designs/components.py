@@ -27,7 +27,7 @@ class ListDesign(PointDesign):
 
     kind: Literal["list"] = "list"
     """Chooses a list of named arms."""
-    arms: Mapping[ArmName, Mapping[str, Any]] = Field(min_length=1, examples=[{"depthwise": {"bottleneck_ratio": 2}}])
+    arms: Mapping[ArmName, Mapping[str, Any]] = Field(min_length=1, examples=[{"narrow": {"bottleneck_ratio": 2}}])
     """By the arm's name, its changes from the baseline by path."""
 
     def size(self, baseline: Candidate) -> int:

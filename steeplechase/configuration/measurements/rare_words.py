@@ -23,7 +23,7 @@ class WordMimicry(Measurement):
     variants: Mapping[Name, RareWords] = Field(min_length=1, examples=[{"add": {"variant": "add"}}])
     """The models by name; each is trained and measured on every trained encoder."""
     occurrences: Count = 100
-    """Occurrences in the training text that make a word of one token frequent. Default: ours."""
+    """Occurrences in the training text that make a word of one token frequent. Default: this project's."""
     text_tokens: Count = 20_000_000
     """Tokens of the training text, from its beginning, in which words and their contexts are looked for."""
     most_words: Count = 5000

@@ -86,7 +86,7 @@ class RareSynonyms(Schema):
     rarer_than: Count = 100
     """Occurrences in the text below which a synonym is rare; the replaced word has as many or more."""
     fewest_occurrences: Count = 1
-    """Occurrences that a rare synonym has at least, so that it has contexts. Default: ours."""
+    """Occurrences that a rare synonym has at least, so that it has contexts. Default: this project's."""
     text_tokens: Count = 20_000_000
     """Tokens of the training text, from its beginning, in which words are counted and contexts looked for."""
 
@@ -108,7 +108,7 @@ class WordEmbeddings(Schema):
     usage: Usage = "replace"
     """`replace`: the embedding instead of the word's pieces; `slash`: the pieces, a slash and the embedding."""
     occurrences: Count = 100
-    """Occurrences in the text that make a word of one token frequent; the model is trained on these. Ours."""
+    """Occurrences in the text that make a word of one token frequent; the model is trained on these."""
     most_words: Count = 5000
     """Frequent words at most, the most frequent ones."""
 

@@ -45,7 +45,7 @@ class Selection:
         ),
     ] = ()
     arms: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Only these arms, such as baseline,k3; others later.")
+        str | None, typer.Option(metavar="NAMES", help="Only these arms, such as baseline,k3; others may run later.")
     ] = None
     seeds: Annotated[
         str | None, typer.Option(metavar="SEEDS", help="Only these pretraining seeds, such as 1,2 or 1-3.")

@@ -4,6 +4,7 @@ A relative link is therefore the same on the site, in a checkout and where the r
 show or link to are copied beside them.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,3 +28,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     theme = [file for file in files if file.src_dir != config.docs_dir]
     own = [File(path.as_posix(), str(ROOT), config.site_dir, config.use_directory_urls) for path in paths()]
     return Files([*theme, *own])
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Return a page without the backslash of `|` in code, which a table needs on GitHub and which is shown here."""
+    return re.sub(r"`[^`\n]*`", lambda code: code[0].replace(r"\|", "|"), markdown)

@@ -107,7 +107,7 @@ def _from(folder: Path, file: Path) -> str:
 
 
 def init(folder: NewFolder) -> None:
-    """Copy the experiments and their schema into FOLDER/experiments, to be changed there."""
+    """Copy the experiments and their schema into OUT/experiments, to be changed there."""
     if not INSTALLED.is_dir():
         raise MachineError(f"{INSTALLED}: no such folder; install steeplechase again")
     target = folder / INSTALLED.name

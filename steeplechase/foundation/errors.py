@@ -19,9 +19,10 @@ COMPARED_CHARACTERS = 80  # of a long word; the comparison takes time in the squ
 
 
 class UserError(Exception):
-    """An error that the user can fix, with one line per mistake."""
+    """An error that the user can fix: `lines` has one line per mistake."""
 
     exit_code: ClassVar[int] = 1
+    """What the command line exits with, by the class of the error (docs/commands.md)."""
 
     def __init__(self, lines: str | Iterable[str]) -> None:
         self.lines: tuple[str, ...] = (lines,) if isinstance(lines, str) else tuple(lines)

@@ -113,7 +113,7 @@ def tokens(row: Row) -> str:
 
 
 def p_value(name: str) -> Reader:
-    """Return a reader of a p value."""
+    """Return a reader that writes a row's p value of this name."""
     return lambda row: p_text(number(row[name]))
 
 

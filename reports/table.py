@@ -102,7 +102,7 @@ class Column:
     has the title as its name."""
 
     def cell(self, row: Any) -> str | Cell:
-        """Return the cell of a row."""
+        """Return what the column shows of a row."""
         return str(row[self.read or self.title]) if isinstance(self.read, str) else self.read(row)
 
 

@@ -41,7 +41,7 @@ ABSENT = (HINT, "no such file", "is not set", "pip install")
 
 @dataclass(frozen=True)
 class ArmPlan:
-    """Plan of one arm."""
+    """An arm's parameters, FLOPs and stages, with how many of these are in the cache."""
 
     arm: Arm
     parameters: int

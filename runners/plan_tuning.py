@@ -27,7 +27,7 @@ UNKNOWN: Point = {"recipe.noise_seed": 1}
 
 @dataclass(frozen=True)
 class TuningCost:
-    """Plan of tuning."""
+    """What tuning costs: points, seeds, trials, tokens and FLOPs, before the comparison begins."""
 
     points: tuple[str, ...]
     """Names of the points."""
@@ -47,7 +47,7 @@ class TuningCost:
 
     @property
     def trials(self) -> int:
-        """Number of trials."""
+        """Trainings of tuning: arms times points times seeds."""
         return self.arms * len(self.points) * len(self.seeds)
 
 

@@ -50,13 +50,13 @@ class ShownFigure(Part):
 
 @dataclass(frozen=True)
 class ShownGrid(Part):
-    """A table."""
+    """A table of the page: cells that are laid out already."""
 
     grid: Grid
 
 
 def render(report: Report) -> str:
-    """Return the page."""
+    """Return the report as one HTML page without scripts."""
     return page(report)
 
 

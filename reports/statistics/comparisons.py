@@ -82,7 +82,7 @@ class Comparison:
 
     @property
     def margin(self) -> float | None:
-        """The equivalence margin."""
+        """The largest difference that counts as equivalent, in the unit of the metric."""
         return self.tested.margin
 
     @cached_property

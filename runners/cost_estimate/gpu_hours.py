@@ -34,7 +34,7 @@ class GpuHours:
 
     @property
     def total(self) -> float:
-        """Both."""
+        """Hours of pretraining and fine-tuning together."""
         return self.pretraining + self.fine_tuning
 
     def __add__(self, other: "GpuHours") -> "GpuHours":
@@ -60,7 +60,7 @@ class TrialWork:
     precision: Precision
 
     def hours(self, on: Card) -> GpuHours:
-        """Return the hours of a card."""
+        """Return the hours that the stages take on a card."""
         pretraining, *fine_tunings = (
             max(flops / (UTILISATION * on.peak(self.precision)), SECONDS_A_LAUNCH * launches) / SECONDS_AN_HOUR
             for flops, launches in (self.pretraining, *self.fine_tunings)

@@ -34,7 +34,7 @@ CHANGED_TAG = "steeplechase.changed"
 
 
 class RunStatus(StrEnum):
-    """Status of a run in MLflow."""
+    """MLflow's status of a run."""
 
     SCHEDULED = "SCHEDULED"
     RUNNING = "RUNNING"
@@ -97,7 +97,7 @@ class MirroredRun:
 
 @dataclass(frozen=True)
 class KnownRun:
-    """A run in MLflow."""
+    """A run as MLflow has it, or as it is to be created there."""
 
     run_id: str
     name: str

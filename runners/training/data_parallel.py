@@ -47,7 +47,7 @@ class Alone:
         """Do nothing: the gradients are those of the whole batch."""
 
     def total(self, values: Tensor) -> Tensor:
-        """Return the values."""
+        """Return the values as they are: one process has all of them."""
         return values
 
 

@@ -24,7 +24,7 @@ class Mentions(PackingOption):
     """Chooses pieces of the stream with their mentions."""
 
     def sequences_of(self, text: Text, pairs: PairRelations | None) -> "MentionBatches":
-        """Return the pieces."""
+        """Return the pieces of the stream, with the mentions that lie inside them."""
         return MentionBatches(text)
 
 

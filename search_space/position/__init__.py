@@ -193,7 +193,7 @@ class RotaryPositions(InScores):
         return Operations(products=2 * turned, additions=turned)
 
     def query_operations(self, sizes: ScoreSizes) -> Operations:
-        """Return the turn of a query."""
+        """Return the operations that turn a query of every head."""
         turned = sizes.heads * self.turned(sizes.keys // sizes.heads)
         return Operations(products=2 * turned, additions=turned)
 

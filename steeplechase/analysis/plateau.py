@@ -92,7 +92,7 @@ class _Fit:
 
     @property
     def on_plateau(self) -> slice:
-        """The points on the plateau."""
+        """The indices of the points from the start of the plateau to the exit."""
         return slice(self.start, self.exit + 1)
 
 

@@ -108,7 +108,7 @@ set by `--set KEY=VALUE`, and scales override any of them. `steeplechase experim
 
 
 def page() -> str:
-    """Return the page."""
+    """Return the reference as Markdown: contents, a section per key, tasks, FLOP conventions and models."""
     parts = [*_parts([section for section in sections_of(Experiment) if section.model is not PluginFolder])]
     titles = [title for title, _ in parts]
     rest = [("Downstream tasks", _tasks()), ("FLOP conventions", _conventions()), ("Published models", _presets())]

@@ -51,7 +51,7 @@ class Arm:
 
 
 def baseline_arm(baseline: Candidate) -> Arm:
-    """Return the baseline as an arm."""
+    """Return the arm that has the baseline's name and changes nothing."""
     return Arm(BASELINE, baseline, {})
 
 

@@ -152,7 +152,7 @@ class LevelClaim(Claim):
 
     @property
     def arms(self) -> tuple[str, str]:
-        """The two arms."""
+        """The two arms that are claimed to be level."""
         return self.level
 
     @property

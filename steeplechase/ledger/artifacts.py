@@ -201,7 +201,7 @@ class StageManifest(Schema):
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome of the stage."""
+        """What the stage has measured, as its record has it."""
         return Outcome(Status(self.status), self.result, self.seconds, self.warm_up_seconds)
 
     def differing_in(self, folder: Path) -> list[str]:

@@ -87,7 +87,7 @@ class FineTuned(nn.Module):
     def loss_of(
         self, logits: Float[Tensor, "batch ..."], answers: Shaped[Tensor, "batch columns"]
     ) -> Float[Tensor, ""]:
-        """Return the loss of the logits."""
+        """Return the mean loss of the logits over the examples, in nats or squared units of the value."""
         if isinstance(self.head, SpanHead):
             return (cross_entropy(logits[..., 0], answers[:, 0]) + cross_entropy(logits[..., 1], answers[:, 1])) / 2
         if isinstance(self.head, TagHead):

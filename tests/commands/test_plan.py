@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from runners.cost_estimate.past_runs import measured_under
+from runners.cost_estimate.prediction import Range
 from runners.dag import shared_stages, trial_stages
 from runners.opening import RunRequest, open_ledger
 from runners.plan import plan_of
@@ -16,6 +17,7 @@ from runners.settings import Selection
 from runners.stages.stage import Stage
 from search_space.cost import MATMUL
 from steeplechase.commands.arguments import choose
+from steeplechase.commands.planning.text import amount_text
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.yaml import scales
 from steeplechase.foundation.errors import CorruptionError
@@ -197,6 +199,11 @@ def test_a_ledger_that_a_killed_run_has_not_filled_does_not_prevent_another_plan
     (tmp_path / "created" / LEDGER_NAME).write_text("damaged")
     with pytest.raises(CorruptionError, match="created"):
         measured_under(tmp_path, ArtifactStore(tmp_path / "stages"))
+
+
+def test_an_amount_has_bounds_where_they_are_written_otherwise() -> None:
+    assert amount_text(Range(1.0, 1.0, 1.1), "{:.0f} GB".format) == "about 1 GB"
+    assert amount_text(Range(2.0, 1.0, 3.0), "{:.0f} GB".format) == "about 2 GB (1 GB to 3 GB)"
 
 
 def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path) -> None:

@@ -207,11 +207,11 @@ def _predicted(prediction: Prediction, searches: bool, scales: bool) -> Iterator
     )
     basis = f"from {prediction.measured} stages measured on this processor{without}"
     if prediction.seconds.is_wide:
-        basis += "; stages of other sizes: how much of their time is start-up is unknown"
+        basis += "; some were of other sizes, and the part of their time that does not grow with the size is unknown"
     if prediction.unscaled:
-        basis += f"; {', '.join(prediction.unscaled)} as long as before, whatever the size of the data"
+        basis += f"; {', '.join(prediction.unscaled)} are taken to last as before, whatever the size of the data"
     start = prediction.start_seconds
-    starts = "" if start is None else f", and about {duration(start)} for each worker to get ready"
+    starts = "" if start is None else f", and about {duration(start)} to start each worker"
     time = amount_text(prediction.seconds, duration)
     yield f"time: {time} of computing{bound}, shared by the workers{starts}; {basis}"
     disk = "unknown" if prediction.bytes is None else amount_text(prediction.bytes, _size)
@@ -224,7 +224,8 @@ def amount_text(amount: Range, text: Callable[[float], str]) -> str:
         return f"between {text(amount.low)} and {text(amount.high)}"
     if amount.low is None or amount.high is None:
         return f"about {text(amount.middle)}"
-    return f"about {text(amount.middle)} ({text(amount.low)} to {text(amount.high)})"
+    bounds = "" if text(amount.low) == text(amount.high) else f" ({text(amount.low)} to {text(amount.high)})"
+    return f"about {text(amount.middle)}{bounds}"
 
 
 def _size(amount: float) -> str:

@@ -35,7 +35,7 @@ class Threshold(NamedTuple):
 
 
 class State(StrEnum):
-    """State of a trial."""
+    """What a trial does at a rung, or has done: the states between which a hurdle decides."""
 
     MOVING = "moving"
     """Training to the next rung."""

@@ -18,7 +18,7 @@ class LogitHead(nn.Module):
         self.add_module(name, nn.Linear(width, 1))
 
     def forward(self, x: Float[Tensor, "predicted width"]) -> Float[Tensor, " predicted"]:
-        """Return the logits."""
+        """Return one logit for each position, in float32."""
         logits: Tensor = self.get_submodule(self.name)(x)
         return to_float32(logits.squeeze(-1))
 

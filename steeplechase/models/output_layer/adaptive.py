@@ -99,5 +99,5 @@ class Head(OutputHead):
 
 
 def build(option: AdaptiveSoftmax, architecture: Architecture) -> OutputHead:
-    """Return the head."""
+    """Return the adaptive softmax over the option's clusters of the vocabulary."""
     return Head(option, architecture)

@@ -23,5 +23,5 @@ class Head(ProductHead):
 
 
 def build(option: EmbeddingTable, architecture: Architecture) -> OutputHead:
-    """Return the head."""
+    """Return the head that multiplies hidden states by the token embeddings, with biases if the option has them."""
     return Head(TokenBias(architecture.vocabulary_size) if option.biases else None)

@@ -40,5 +40,5 @@ class Head(MaskedLanguageModelHead):
 
 
 def build(option: SoftCapped, architecture: Architecture) -> OutputHead:
-    """Return the head."""
+    """Return the head whose logits are bounded by the option's cap."""
     return Head(option, architecture)

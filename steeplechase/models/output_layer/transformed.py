@@ -7,5 +7,5 @@ from steeplechase.models.output_layer import OutputHead
 
 
 def build(option: OutputLayerOption, architecture: Architecture) -> OutputHead:
-    """Return the head."""
+    """Return BERT's head: a map, an activation and a norm before the token embeddings."""
     return MaskedLanguageModelHead(architecture)

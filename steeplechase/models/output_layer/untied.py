@@ -22,5 +22,5 @@ class Head(ProductHead):
 
 
 def build(option: OutputLayerOption, architecture: Architecture) -> OutputHead:
-    """Return the head."""
+    """Return the head with an output table of its own."""
     return Head(architecture)

@@ -19,5 +19,5 @@ class Positions(nn.Embedding):
 
 
 def build(option: LearnedPositions, positions: int, width: int) -> nn.Module:
-    """Return the table."""
+    """Return the table of learned positions."""
     return Positions(option.offset, positions, width)

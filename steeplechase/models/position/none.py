@@ -9,7 +9,7 @@ class Positions(nn.Module):
     """Adds nothing."""
 
     def forward(self, length: int) -> float:
-        """Return 0."""
+        """Return 0, which is added to the token embeddings."""
         return 0.0
 
 

@@ -73,7 +73,7 @@ class BranchesModule(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch seq inputs"], padding_mask: PaddingMask
     ) -> Float[Tensor, "batch seq outputs"]:
-        """Return the sum."""
+        """Return the sum of both branches, widened to the outputs' channels."""
         return widened(self.first(x, padding_mask), self.outputs) + widened(
             self.second(x, padding_mask), self.outputs
         )

@@ -24,7 +24,7 @@ class Sublayer(nn.Module):
         padding_mask: PaddingMask = None,
         context: AttentionContext = NO_CONTEXT,
     ) -> Float[Tensor, "batch seq width"]:
-        """Return the sum."""
+        """Return the sum of what the sublayers give for the same input."""
         total: Tensor = self.first(x, padding_mask, context) + self.second(x, padding_mask, context)
         return total
 

@@ -54,7 +54,7 @@ class ReadableCorpus(Protocol):
 
 
 class SplitSize(Schema):
-    """Size of one split."""
+    """Documents, characters and sources of one split."""
 
     documents: int
     characters: int

@@ -28,7 +28,7 @@ class DialogueFiles(ExampleFiles):
     no_rows: ClassVar[str] = "the files have no turn of the assistant"
 
     def task(self, name: str) -> DownstreamTask:
-        """Return the task."""
+        """Return the task of these files under a name: what precedes a turn, and the turn."""
         return self.declared(name, "text_pair", TRANSLATION, None, siblings=self.siblings)
 
     def rows(self, part: str, path: Path, name: str, mistakes: Mistakes) -> Iterator[Example]:
@@ -93,7 +93,7 @@ class MovieDialogueFiles(ExampleFiles):
     no_rows: ClassVar[str] = "no pair of utterances"
 
     def task(self, name: str) -> DownstreamTask:
-        """Return the task."""
+        """Return the task of these files under a name: an utterance, and its answer."""
         return self.declared(name, "text_pair", TRANSLATION, None, beside=dict.fromkeys(self.parts, LINES))
 
     def rows(self, part: str, path: Path, name: str, mistakes: Mistakes) -> Iterator[Example | None]:

@@ -171,7 +171,7 @@ class TextPairFiles(ExampleFiles):
     no_rows: ClassVar[str] = "the file has no pairs"
 
     def task(self, name: str) -> DownstreamTask:
-        """Return the task."""
+        """Return the task of these files under a name: pairs of a source and a target."""
         return self.declared(name, "text_pair", self.metrics, None, beside=self.targets)
 
     def rows(self, part: str, path: Path, name: str, mistakes: Mistakes) -> Iterator[Example]:

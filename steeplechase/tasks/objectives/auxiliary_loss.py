@@ -129,7 +129,7 @@ class AuxiliaryLossModel(MaskedTokenModel[AuxiliaryBatch]):
         return AuxiliaryBatch(**vars(masked), segments=segments, real=real, auxiliary=tuple(targets))
 
     def device_batch(self, batch: AuxiliaryBatch, random: np.random.Generator) -> AuxiliaryTensors:
-        """Return the batch on the device."""
+        """Return the masked tokens and the targets of every loss as tensors on the encoder's device."""
         masked = self.masked_tensors(batch, batch.real)
         segments = self.tensor(batch.segments) if self.objective.packing.pairs else None
         others = zip(self.auxiliary, batch.auxiliary, strict=True)

@@ -96,7 +96,7 @@ class Model(PretrainingModel[DenoisingBatch]):
         return batch_of([self.corruption.corrupted(row[1:-1], context) for row in sequences.tokens], tokenizer)
 
     def device_batch(self, batch: DenoisingBatch, random: np.random.Generator) -> DenoisingTensors:
-        """Return the batch on the device."""
+        """Return source, padding, decoder inputs and targets as tensors on the encoder's device."""
         batch = batch.with_sources_of(self.encoder.architecture.longest_sequence)
         return DenoisingTensors(
             self.tensor(batch.source),

@@ -181,7 +181,7 @@ class Model(MaskedTokenModel[EntityBatch]):
         return batch.predictions, len(batch.classified)
 
     def device_batch(self, batch: EntityBatch, random: np.random.Generator) -> EntityTensors:
-        """Return the batch on the device."""
+        """Return the batch as tensors on the encoder's device: masked tokens, and mentions with their labels."""
         masked = self.masked_tensors(batch, batch.real)
         rows = batch.classified
         left, right = (self.tensor(np.maximum(each, 0)) for each in (batch.left, batch.right))

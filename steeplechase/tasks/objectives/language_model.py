@@ -86,7 +86,7 @@ class Model(MaskedTokenModel[SegmentBatch]):
         return super().predicting_vectors(inputs, padding_mask).roll(self.step, 1)
 
     def device_batch(self, batch: SegmentBatch, random: np.random.Generator) -> SegmentTensors:
-        """Return the batch on the device."""
+        """Return inputs, targets and, for a memory, numbers of segments as tensors on the encoder's device."""
         masked = self.masked_tensors(batch, batch.real)
         return SegmentTensors(**vars(masked), numbers=None if self.memory is None else self.tensor(batch.numbers))
 

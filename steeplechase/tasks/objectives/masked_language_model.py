@@ -45,7 +45,7 @@ class Model(ContinuedTextModel[PaddedBatch]):
         return continued(in_reading_order(masked, sequences), sequences, tokenizer)
 
     def device_batch(self, batch: PaddedBatch, random: np.random.Generator) -> MaskedTensors:
-        """Return the batch on the device."""
+        """Return inputs, padding, predicted positions and targets as tensors on the encoder's device."""
         if not isinstance(batch, ContinuedBatch):
             return self.masked_tensors(batch, batch.real)
         ranks = self.tensor(halves(batch.inputs))

@@ -61,7 +61,7 @@ class Model(MaskedTokenModel[VisibleBatch]):
         return VisibleBatch(**vars(batch), visibilities=drawn)
 
     def device_batch(self, batch: VisibleBatch, random: np.random.Generator) -> VisibleTensors:
-        """Return the batch on the device."""
+        """Return the batch as tensors on the encoder's device, with what each sequence may read."""
         length = batch.inputs.shape[1]
         names = [self.objective.shares[number][0] for number in batch.visibilities.tolist()]
         source = round(self.objective.source_share * length)

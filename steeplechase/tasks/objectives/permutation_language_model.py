@@ -73,7 +73,7 @@ class Model(ContinuedTextModel[OrderedBatch]):
         return OrderedBatch(**vars(batch), ranks=ranks)
 
     def device_batch(self, batch: OrderedBatch, random: np.random.Generator) -> ContinuedTensors:
-        """Return the batch on the device."""
+        """Return the batch as tensors on the encoder's device, with the drawn order."""
         order = PredictionOrder(self.tensor(batch.ranks), self.tensor(batch.masked_positions))
         return self.continued_tensors(batch, order)
 

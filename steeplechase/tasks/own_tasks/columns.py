@@ -79,7 +79,7 @@ class TableColumns(Schema):
 
     @property
     def form(self) -> Form:
-        """The form of the task."""
+        """What the target columns make of the task, such as a classification or a regression."""
         forms: dict[str, Form] = {"options": "choice", "tags": "tags", "answer": "span", "target": "text_pair"}
         return forms.get(self.predicted, "single" if self.pair is None else "pair")
 

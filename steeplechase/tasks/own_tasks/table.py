@@ -207,7 +207,7 @@ class TableTask(TableFormat, TableFiles):
 
     @property
     def table_files(self) -> TableFiles:
-        """The files alone."""
+        """The paths of train, dev and test, without the columns."""
         return TableFiles(train=self.train, dev=self.dev, test=self.test)
 
     @property

@@ -89,7 +89,7 @@ class AllowedValues:
         bounds = [
             f"{sign} {bound if isinstance(bound, int) else format(bound, 'g')}"
             for sign, bound in given.items()
-            if given.get(stricter.get(sign)) != bound
+            if given.get(stricter.get(sign, "")) != bound
         ]
         return " ".join(filter(None, [NAMES.get(kind, "any value"), ", ".join(bounds)]))
 

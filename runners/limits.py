@@ -82,7 +82,7 @@ class Limits:
         typer.Option(
             metavar="TIME",
             parser=seconds_in,
-            help="A stage without progress for so long: its worker is ended, the stage tried again. Default: "
+            help="A stage without progress for so long is tried again by a new worker. Default: "
             "20 times the longest of its kind, at least 1h.",
         ),
     ] = None

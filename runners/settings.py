@@ -115,7 +115,7 @@ class RunSettings(Limits, Selection):
     ] = ()
     gpus_per_trial: Annotated[
         float | None,
-        typer.Option(min=0, help="0.25, or whole GPUs; default: shared by all workers."),
+        typer.Option(min=0, help="A fraction of a GPU, such as 0.25, or whole GPUs; default: shared by all workers."),
     ] = None
 
     def __post_init__(self) -> None:

@@ -32,7 +32,9 @@ GOES_ON = "its code never ends the process"
 def check(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="FOLDER", help="Has search_space/, models/, tasks/ or runners/.", parser=folder_named),
+        typer.Argument(
+            metavar="FOLDER", help="A plugin: it has search_space/, models/, tasks/ or runners/.", parser=folder_named
+        ),
     ],
 ) -> None:
     """Check every option of a plugin, and every module of its experiments; exit with 1 if a contract is broken."""

@@ -11,7 +11,10 @@ from steeplechase.commands.huggingface.import_folder import import_folder
 from steeplechase.foundation.atomic_files import refuse_existing
 
 HuggingFaceFolder = Annotated[
-    Path, typer.Argument(metavar="FOLDER", help="With config.json and model.safetensors.", parser=folder_named)
+    Path,
+    typer.Argument(
+        metavar="FOLDER", help="A checkpoint with config.json and model.safetensors.", parser=folder_named
+    ),
 ]
 
 

@@ -30,7 +30,7 @@ SearchName = Annotated[
         help=f"One of {', '.join(SEARCHES)}; `{LIST}` prints them.",
     ),
 ]
-Budget = Annotated[float, typer.Option(help="Full trainings; a partial training counts its share.")]
+Budget = Annotated[float, typer.Option(help="Number of full trainings; a partial one counts by its share.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Number of random orders of the candidates.")]
 
 

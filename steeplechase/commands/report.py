@@ -58,7 +58,7 @@ def report(
     folder: ResultsFolder,
     form: ReportFormat = TERMINAL,
     everything: Annotated[
-        bool, typer.Option("--all", help="In a terminal: every table, its notes, conditions.")
+        bool, typer.Option("--all", help="In a terminal: every table with its notes, and the conditions.")
     ] = False,
     store: StoreUrl = "",
     predictions: Annotated[

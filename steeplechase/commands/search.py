@@ -40,7 +40,7 @@ Contenders = Annotated[
 Curves = Annotated[
     Path | None, typer.Option(metavar="CURVES", help="A tabulated space, in which experiments are replayed.")
 ]
-Seeds = Annotated[int, typer.Option(min=1, help="Search seeds of a replay: 0 to one less.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Number of search seeds of a replay, from 0 on.")]
 
 
 @application.callback()

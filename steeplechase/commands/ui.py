@@ -23,7 +23,7 @@ BrowsedFolder = Annotated[
 
 def ui(
     folder: BrowsedFolder = Path(RESULTS),
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="5000, or the next free one.")] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Default: 5000, or the next free port.")] = None,
 ) -> None:
     """Browse the runs in MLflow; Ctrl-C ends it."""
     if not (folder / LEDGER_NAME).is_file() and not has_export(folder):

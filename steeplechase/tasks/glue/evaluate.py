@@ -31,7 +31,7 @@ def read_predictions(path: Path, rows: Sequence[str]) -> list[Prediction]:
     if path.is_dir():
         raise DataError(f"{path}: a folder; give the file of predictions")
     if not path.is_file():
-        raise DataError(f"{path}: no such file of predictions")
+        raise DataError(f"{path}: no file of predictions is there")
     lines = list(text_lines(path, path.name))
     while lines and not lines[-1][1].strip():
         lines.pop()

@@ -129,8 +129,10 @@ def _parts(sections: list[Section]) -> Iterator[tuple[str, str]]:
 
 
 def _name(section: Section) -> str:
-    """Return an option's kind; the encoder, beside which other architectures stand, is the one without a key."""
-    return f"`{section.kind or ENCODER}`"
+    """Return an option's kind, `encoder` for the architecture without one, or the words of another class's name."""
+    kind = section.kind or (ENCODER if issubclass(section.model, ArchitectureByKind) else None)
+    words = re.sub(r"(?<!^)(?=[A-Z])", " ", section.model.__name__)
+    return words.lower().capitalize() if kind is None else f"`{kind}`"
 
 
 def _declaration(section: Section) -> str:

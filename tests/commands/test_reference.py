@@ -1,5 +1,6 @@
 """The reference page is current, complete, and its examples are accepted."""
 
+import re
 from pathlib import Path
 
 from pydantic import create_model
@@ -40,6 +41,12 @@ def test_the_example_of_an_option_under_a_name_has_a_name() -> None:
     shown = page()
     assert "own_tasks: { mine: { kind: features, of:" in shown
     assert "structure: { layers: cells }" in shown
+
+
+def test_options_without_a_kind_have_the_names_of_what_they_are() -> None:
+    headings = re.findall("(?m)^### (.*)$", page())
+    assert headings.count("`encoder`") == 1
+    assert {"Higher claim", "Lower claim", "Level claim"} <= {*headings}
 
 
 def test_every_key_has_values_and_a_meaning() -> None:

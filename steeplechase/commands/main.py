@@ -5,6 +5,7 @@ imports none.
 """
 
 import ast
+import gc
 import os
 import re
 import sys
@@ -101,9 +102,15 @@ class LazyGroup(TyperGroup):
 
 
 def imported(name: str) -> Any:
-    """Return a command with its parameters, after importing its module."""
+    """Return a command with its parameters, after importing its module.
+
+    What imports leave is never garbage: no collection visits it, then or later.
+    """
     module, attribute = COMMANDS[name].place
+    gc.disable()
     target = getattr(import_module(module), attribute)
+    gc.freeze()
+    gc.enable()
     alone = typer.Typer()
     if isinstance(target, typer.Typer):
         alone.add_typer(target, name=name)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from steeplechase.analysis.difference import CONFIDENCE
+from steeplechase.analysis.shapes import Float, Int
 from steeplechase.foundation.randomness import stream
 
 RESAMPLES = 4000

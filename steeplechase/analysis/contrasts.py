@@ -14,7 +14,8 @@ from math import prod
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float, Int
+
+from steeplechase.analysis.shapes import Float, Int
 
 Levels = tuple[int, ...]
 """A run: a level per factor, by its place among the factor's levels."""

@@ -8,8 +8,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from numpy.typing import ArrayLike
+
+from steeplechase.analysis.shapes import Float
 
 Values = Float[np.ndarray, "*cells"]
 

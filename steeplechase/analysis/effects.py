@@ -19,13 +19,13 @@ from functools import lru_cache
 from statistics import fmean, stdev, variance
 
 import numpy as np
-from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from steeplechase.analysis.difference import CONFIDENCE, Difference, Effect, MeanTest, SeedValues
 from steeplechase.analysis.distributions import Values, t_quantile
 from steeplechase.analysis.estimates import Estimates, Moments
 from steeplechase.analysis.paired import interval, vary
+from steeplechase.analysis.shapes import Float
 
 
 def effect(

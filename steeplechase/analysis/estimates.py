@@ -7,10 +7,10 @@ several tests take one form. A cell with too few seeds, or whose seeds show no s
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from steeplechase.analysis.distributions import Values, t_p, t_quantile, t_upper
+from steeplechase.analysis.shapes import Float
 
 ROUNDING = 1e-9
 """Spread that counts as none, as a share of the largest value."""

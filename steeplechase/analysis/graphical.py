@@ -13,9 +13,9 @@ intervals exist that agree with every rejection (`simultaneous`).
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from steeplechase.analysis.difference import ALPHA
+from steeplechase.analysis.shapes import Bool, Float, Int
 
 ROUNDING = 1e-12
 

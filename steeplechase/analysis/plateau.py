@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+
+from steeplechase.analysis.shapes import Float
 
 EXPONENTS = np.geomspace(0.1, 8.0, 12)
 """From almost a logarithm to almost a step."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float
+
+from steeplechase.analysis.shapes import Float
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from itertools import chain, combinations
 from math import comb, factorial
 
 import numpy as np
-from jaxtyping import Float
 
 from steeplechase.analysis.estimates import Estimates
+from steeplechase.analysis.shapes import Float
 from steeplechase.foundation.randomness import stream
 
 Coalition = frozenset[str]

@@ -12,13 +12,13 @@ The price: the bound nearer to 0 of a rejected cell is 0 itself.
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from steeplechase.analysis.difference import ALPHA
 from steeplechase.analysis.distributions import t_quantile
 from steeplechase.analysis.estimates import Estimates
 from steeplechase.analysis.graphical import Graph, directed, graphical_test
+from steeplechase.analysis.shapes import Bool, Float
 
 Cells = Float[np.ndarray, "*tables cells"]
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from steeplechase.analysis.estimates import Estimates
+from steeplechase.analysis.shapes import Float
 
 ROUNDING = 1e-9
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
 
+from steeplechase.analysis.shapes import Float
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from steeplechase.foundation.errors import CorruptionError, MachineError
 from steeplechase.ledger.csv_cells import escaped, unescaped

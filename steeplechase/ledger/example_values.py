@@ -16,9 +16,9 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
+from steeplechase.analysis.shapes import Bool, Float
 from steeplechase.configuration.stage_label import pretraining_marks
 from steeplechase.foundation.atomic_files import disk_refusals, read_regular, sha256_of, write_whole
 from steeplechase.foundation.errors import CorruptionError, MachineError

@@ -39,7 +39,7 @@ UNION = "union"
 class Schema(BaseModel):
     """A frozen, strict value: unknown keys fail, types are never coerced, defaults are the baseline."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
     described_by: ClassVar[tuple[type[BaseModel], ...]] = ()
     """Of a generated declaration: the declarations whose docstrings describe its fields."""
 

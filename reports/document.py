@@ -1,6 +1,8 @@
 """The report as a value that every format renders."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from reports.figures.figure import Picture
 from reports.table import Grid, Table
@@ -40,10 +42,10 @@ class Report:
     """The conditions under which the numbers were measured."""
     trials: Table
     """Every measured value in long form, written as CSV beside the tables."""
-    declaration: str = ""
-    """The experiment as YAML, resolved at its scale."""
-    pictures: tuple[Picture, ...] = ()
-    """The figures in display order, drawn lazily."""
+    declared: Callable[[], str] = field(default=str, compare=False)
+    """Writes the experiment as YAML, resolved at its scale."""
+    figures: Callable[[], tuple[Picture, ...]] = field(default=tuple, compare=False)
+    """Computes the data of the figures, which a terminal does not show, in display order."""
     made_with: Notes = ()
     """Command, machine and libraries that produced the numbers, as far as the ledger has them."""
     summary: Summary | None = None
@@ -52,6 +54,16 @@ class Report:
     """What it cannot say; empty without pretrained arms, and in a brief report."""
     more: str = ""
     """In a brief report, what it leaves out and the command that shows it."""
+
+    @cached_property
+    def declaration(self) -> str:
+        """The experiment as YAML, resolved at its scale."""
+        return self.declared()
+
+    @cached_property
+    def pictures(self) -> tuple[Picture, ...]:
+        """The figures in display order, drawn lazily."""
+        return self.figures()
 
     @property
     def finding(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from reports.document import Notes, Report
 from reports.figures.figure import Picture
@@ -70,8 +71,8 @@ def build(
             [searched] if results is searched else [searched, results],
             *(section.values(results) for section in in_order((), results)),
         ),
-        declaration=experiment_text(experiment, printable(f"{remark}: what differs from the defaults")),
-        pictures=_pictures(in_order(FIGURES, results), results, searched),
+        declared=lambda: experiment_text(experiment, printable(f"{remark}: what differs from the defaults")),
+        figures=cache(lambda: _pictures(in_order(FIGURES, results), results, searched)),
         made_with=made_with_of(snapshot),
         summary=summary_of(results, chosen_sentences(snapshot)),
     )

@@ -55,6 +55,7 @@ def comparison_report(comparison: SearchComparison, experiment: Experiment) -> R
     """Return the report of searches of a space; the experiment is that of the first one."""
     search = experiment.search
     assert search is not None
+    comment = f"{printable(experiment.experiment)}: the first of the searches"
     programs = (f"programs of {stack} from {option.kind}" for stack, option in search.structure.items())
     axes = ", ".join((*search.space, *programs))
     return Report(
@@ -67,8 +68,8 @@ def comparison_report(comparison: SearchComparison, experiment: Experiment) -> R
         grids=tuple(_grids(comparison)),
         footer=tuple((search.name, search.source) for search in comparison.searches),
         trials=_trainings(comparison),
-        pictures=(Picture(best_by_cost.FIGURE, comparison),),
-        declaration=experiment_text(experiment, f"{printable(experiment.experiment)}: the first of the searches"),
+        figures=lambda: (Picture(best_by_cost.FIGURE, comparison),),
+        declared=lambda: experiment_text(experiment, comment),
     )
 
 

@@ -10,7 +10,7 @@ from reports.statistics.claims import EXPERIMENT, PAPER, ClaimOutcome, JudgedCla
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Cell, Column, Row, Table, compared, shown, words
-from search_space.released.differences import option_departures
+from search_space.released.differences import options_departing
 from steeplechase.configuration.claims import Sign
 from steeplechase.configuration.metrics import COSTS
 
@@ -36,8 +36,7 @@ def claims_table(results: Results, of_study: Sequence[TestedClaim] = ()) -> Tabl
 def _row(results: Results, judged: JudgedClaim) -> Row:
     tested = judged.tested
     arms = [arm for arm in results.arms if arm.name in tested.claim.arms] if tested.by == PAPER else []
-    departures = option_departures(*(arm.candidate.architecture for arm in arms))
-    departing = "; ".join(departure.brief for departure in departures)
+    departing = options_departing(*(arm.candidate.architecture for arm in arms))
     return {
         "claim": str(tested.claim),
         "by": tested.by,
@@ -51,7 +50,7 @@ def _row(results: Results, judged: JudgedClaim) -> Row:
         "reason": tested.reason or None,
         **compared(tested.difference),
         "afterwards": added_text(results, tested.claim, tested.text),
-        "departure": departing or None,
+        "departure": "; ".join(option.brief_departure for option in departing) or None,
     }
 
 

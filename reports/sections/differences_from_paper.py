@@ -10,10 +10,11 @@ from reports.table import Row, Table, shown, words
 from search_space.architecture import Architecture
 from search_space.architecture_kind import ENCODER
 from search_space.candidate import Candidate
+from search_space.convolution.option import ConvolutionOption
 from search_space.overrides import difference
-from search_space.released.differences import departures, option_departures
+from search_space.released.differences import departures, options_departing
 from search_space.released.models import PRESETS, preset_of
-from search_space.released.papers import OptionDeparture, published
+from search_space.released.papers import published
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.released_fine_tuning import fine_tuning_differences, size_of
 
@@ -22,9 +23,9 @@ EVERY_ARM, NONE = "every arm", "nothing"
 ORIGIN = "ELECTRA-Small, arXiv 2003.10555, appendix A"
 
 
-def options_departing(results: Results) -> tuple[OptionDeparture, ...]:
-    """Return how options of the arms differ from the paper's modes of the same names."""
-    return option_departures(*(arm.candidate.architecture for arm in results.arms))
+def _options(results: Results) -> tuple[ConvolutionOption, ...]:
+    """Return the options of the arms that differ from the paper's modes of the same names."""
+    return options_departing(*(arm.candidate.architecture for arm in results.arms))
 
 
 def _conditions(results: Results) -> Iterator[tuple[str, str]]:
@@ -40,8 +41,8 @@ def _conditions(results: Results) -> Iterator[tuple[str, str]]:
             name = path.removeprefix("recipe.").replace("_", " ")
             parts.append(f"{name} {_plain(experiment.baseline, path)} ({_plain(origin, path)})")
         yield "Differences from the papers", f"{', '.join(parts)}; in brackets: {ORIGIN}"
-    if paper_rows(results) is None and (options := options_departing(results)):
-        yield "Options that differ from the paper's", "; ".join(option.what for option in options)
+    if paper_rows(results) is None and (options := _options(results)):
+        yield "Options that differ from the paper's", "; ".join(option.departure for option in options)
 
 
 def _plain(candidate: Candidate, path: str) -> str:
@@ -62,8 +63,8 @@ def _rows(results: Results) -> Iterator[Row]:
         yield {"where": "text", "what": f"{results.experiment.corpus.kind} ({paper_corpus})"}
     if results.tasks and by_convberts_code:
         yield {"where": "fine-tuning", "what": "; ".join(_of_fine_tuning(results)) or NONE}
-    for option in options_departing(results):
-        yield {"where": f"{option.axis} {option.kind}", "what": option.what}
+    for option in _options(results):
+        yield {"where": f"convolution {option.kind}", "what": option.departure}
     for assumption in paper_table.assumptions if paper_table is not None else ():
         yield {"where": "assumed", "what": assumption}
     if by_convberts_code:

@@ -112,10 +112,15 @@ class Dynamic(KernelFromValue):
 
     Wu et al. 2019, arXiv 1901.10430, section 3.2. The gated linear unit (GLU) that Wu et al. and ConvBERT's text
     put before the kernel is left out, so that this option and the span-based one differ in the source of the kernel
-    alone; `gated_dynamic` has it. This option therefore differs from the option in ConvBERT's Table 2:
-    `search_space/released/systems/convbert.toml` states the departure, and so does every report with such an arm.
+    alone; `gated_dynamic` has it. This option therefore differs from the option in ConvBERT's Table 2, and every
+    report with such an arm says so.
     """
 
+    departure: ClassVar[str] = (
+        "dynamic convolution: a linear map, a gated linear unit (GLU), then the kernel there; without the GLU here, "
+        "so that its value map is half as wide"
+    )
+    brief_departure: ClassVar[str] = "dynamic is without the paper's GLU"
     kind: Literal["dynamic"] = "dynamic"
     """Chooses dynamic convolution."""
 

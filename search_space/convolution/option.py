@@ -31,6 +31,11 @@ class ConvolutionOption(OpenOption):
     sized_by: ClassVar[str | None] = None
     """The field that sets the reach, where a reach beyond the sequence is reported; None: the option as a whole."""
 
+    departure: ClassVar[str] = ""
+    """How it differs from the mode of its name in ConvBERT; empty where it does not."""
+    brief_departure: ClassVar[str] = ""
+    """The same in a few words, for a cell of a table."""
+
     @property
     @abstractmethod
     def branch_width_ratio(self) -> int:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from search_space.convolution.option import ConvolutionOption
 from search_space.overrides import absolute_path, difference
 from search_space.recipe import Recipe
 from search_space.released.models import PRESETS, Preset, parameters_as_published
-from search_space.released.papers import OptionDeparture, published
+from search_space.released.papers import published
 from steeplechase.foundation.schema import VARIANT_KEY, Schema
 
 NOT_NUMBERS = (
@@ -173,17 +174,7 @@ def _lengthening_text(recipe: Recipe, tokens: int) -> str:
     return f"before tasks of long texts {updates:,} updates of {recipe.batch_sequences} x {length}, not in the FLOPs"
 
 
-def option_departures(*architectures: Architecture) -> tuple[OptionDeparture, ...]:
-    """Return the departures of the architectures' options from the paper's options of the same name, each once."""
-    known = published().option_departures.values()
-    departures = (
-        departure
-        for architecture in architectures
-        for departure in known
-        if _chosen(architecture, departure.axis) == departure.kind
-    )
-    return tuple(dict.fromkeys(departures))
-
-
-def _chosen(architecture: Architecture, axis: str) -> str:
-    return str(getattr(getattr(architecture, axis), VARIANT_KEY))
+def options_departing(*architectures: Architecture) -> tuple[ConvolutionOption, ...]:
+    """Return the architectures' options that differ from the paper's of the same name, one of each kind."""
+    convolutions = (each.convolution for each in architectures)
+    return tuple({each.kind: each for each in convolutions if each.departure}.values())

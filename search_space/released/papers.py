@@ -129,17 +129,6 @@ class PublishedTable(Schema):
     """Assumptions of this project about the rows that no source states."""
 
 
-class OptionDeparture(Schema):
-    """Departure of an option of the search space from the paper's option of the same name."""
-
-    source: str
-    axis: str
-    kind: str
-    what: str
-    brief: str
-    """The same in a few words, for a cell of a table."""
-
-
 class Published(Schema):
     """The whole file."""
 
@@ -151,7 +140,6 @@ class Published(Schema):
     corpora: Mapping[str, Fields]
     departures: Mapping[str, Fields]
     """Departures of this project's training from the releases, for every experiment."""
-    option_departures: Mapping[str, OptionDeparture]
     fine_tuning: Mapping[str, Fields]
     noise: Mapping[str, Fields]
     tables: Mapping[str, PublishedTable]

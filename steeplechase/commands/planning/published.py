@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from reports.number_format import scientific
 from search_space.cost import CONVENTIONS
-from search_space.released.differences import Difference, departures, option_departures, recipe_text
+from search_space.released.differences import Difference, departures, options_departing, recipe_text
 from search_space.released.models import costs_of, preset_of
 from search_space.released.papers import PublishedRow, published
 from steeplechase.configuration.arm import BASELINE
@@ -106,8 +106,8 @@ def lines(experiment: Experiment) -> Iterator[str]:
 
 def _options(experiment: Experiment) -> Iterator[str]:
     """Yield the differences of the arms' options from the paper's options of the same name."""
-    for each in option_departures(*(arm.candidate.architecture for arm in experiment.arms)):
-        yield f"{each.axis} {each.kind} differs from the paper's: {each.what}"
+    for each in options_departing(*(arm.candidate.architecture for arm in experiment.arms)):
+        yield f"convolution {each.kind} differs from the paper's: {each.departure}"
 
 
 def _differences_text(what: str, differences: Mapping[str, tuple[Difference, ...]]) -> Iterator[str]:

@@ -230,14 +230,25 @@ def _validated_by(axis: type[OpenOption]) -> Callable[[Any, ValidationInfo], Ope
     """Return a validator for the options that the axis has when it is called; pydantic keeps the paths of errors."""
 
     def validated(value: Any, info: ValidationInfo) -> OpenOption:
-        if info.context is OF_RECORD and admit(axis, options_of(axis), value):
-            options_changed()
-        adapter = _adapter(options_of(axis))
         if info.mode == "json":
-            return adapter.validate_json(json.dumps(value), context=info.context)
-        return adapter.validate_python(_option_named(value), context=info.context)
+            return _of_json(axis, json.dumps(value), info.context is OF_RECORD)
+        return _adapter_for(axis, value, info.context).validate_python(_option_named(value), context=info.context)
 
     return validated
+
+
+@cached_until_options_change
+def _of_json(axis: type[OpenOption], text: str, recorded: bool) -> OpenOption:
+    """Return the option of a text, one for all candidates that share it."""
+    context = OF_RECORD if recorded else None
+    return _adapter_for(axis, json.loads(text), context).validate_json(text, context=context)
+
+
+def _adapter_for(axis: type[OpenOption], value: object, context: object) -> TypeAdapter[OpenOption]:
+    """Return the validator of the options that an axis has, with that of a record."""
+    if context is OF_RECORD and admit(axis, options_of(axis), value):
+        options_changed()
+    return _adapter(options_of(axis))
 
 
 def _option_named(value: object) -> object:

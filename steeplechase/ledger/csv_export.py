@@ -25,9 +25,9 @@ from steeplechase.foundation.names import RelativeName, Sha256, inside, make_ins
 from steeplechase.foundation.schema import JsonValue, first_fault
 from steeplechase.ledger.amendments import FACT, OF_A_VERSION, amendments, numbered
 from steeplechase.ledger.csv_cells import escaped, unescaped
-from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.database import LEDGER_NAME, LedgerRows
 from steeplechase.ledger.facts import checked_fact
-from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
+from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, has_export
 from steeplechase.ledger.phase_plans import CHOICES, FINALISTS, TUNING, WINNER
 from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
 from steeplechase.ledger.rows import IN_JSON, R, Row, columns, parsed, plain
@@ -140,6 +140,11 @@ def _write_attachments(folder: Path, files: Mapping[str, bytes]) -> None:
     with replaced_directory(folder) as temporary:
         for name, content in files.items():
             inside(temporary, name).write_bytes(content)
+
+
+def is_export(folder: Path) -> bool:
+    """Return whether a folder has an export in place of a ledger."""
+    return not (folder / LEDGER_NAME).is_file() and has_export(folder)
 
 
 def read_export(folder: Path) -> ExportedLedger:

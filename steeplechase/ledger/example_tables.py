@@ -17,11 +17,11 @@ from steeplechase.analysis.shapes import Float
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from steeplechase.foundation.errors import CorruptionError, MachineError
 from steeplechase.ledger.csv_cells import escaped, unescaped
-from steeplechase.ledger.csv_export import ExportedLedger, attachment_names, csv_text, read_attachment
+from steeplechase.ledger.csv_export import ExportedLedger, attachment_names, csv_text, is_export, read_attachment
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.example_values import KeptExamples, Mask, array_bytes, read_example_values
 from steeplechase.ledger.metrics import final_record
-from steeplechase.ledger.paths import HELD_OUT_LOSSES, example_scores_file
+from steeplechase.ledger.paths import EXPORT_FOLDER, HELD_OUT_LOSSES, example_scores_file
 from steeplechase.ledger.records import Record, with_results
 from steeplechase.ledger.reused_rows import ReusedRows, reused_rows
 from steeplechase.ledger.snapshot import Snapshot, open_rows, snapshot
@@ -93,9 +93,9 @@ def kept_example_tables(folder: Path, objects: str = "", known: Snapshot | None 
     table. Raises MachineError where files are missing, because a report without them would have other intervals,
     CorruptionError where one is damaged.
     """
+    if is_export(folder):
+        return _exported(folder / EXPORT_FOLDER)
     with open_rows(folder) as rows:
-        if isinstance(rows, ExportedLedger):
-            return _exported(rows.path)
         tables = _stored(folder, rows, objects, known).tables()
         return {
             metric: replace(tables[metric], values=_compact(tables[metric].values).astype(np.float32))

@@ -16,7 +16,7 @@ from steeplechase.foundation.atomic_files import disk_refusals
 from steeplechase.foundation.errors import CorruptionError, MachineError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.amendments import ReadOnce, amendments, declared_rows, fact_of_version, refuse_unknown_rungs
-from steeplechase.ledger.csv_export import read_export
+from steeplechase.ledger.csv_export import is_export, read_export
 from steeplechase.ledger.database import LEDGER_NAME, Ledger, LedgerRows, TrialRows
 from steeplechase.ledger.facts import Amendment, ReusedSource
 from steeplechase.ledger.paths import ResultPaths, has_export
@@ -271,7 +271,7 @@ def open_rows(folder: Path) -> Iterator[LedgerRows]:
     Raises MachineError if there is neither, CorruptionError if the rows are damaged or from an earlier version.
     """
     refuse_former_timings(folder)
-    if not (folder / LEDGER_NAME).is_file() and has_export(folder):
+    if is_export(folder):
         yield read_export(folder)
         return
     with closing(Ledger.at(folder)) as ledger:

@@ -159,10 +159,12 @@ def _front(results: Results) -> str:
 def _space(results: Results) -> str:
     """Return that a search over has every point of its space, which are fewer than the candidates it asked for."""
     design, candidates = results.experiment.search, len(results.arms) - 1
-    asked = 0 if design is None else asked_candidates(results.experiment, design)
-    if design is None or not results.snapshot.over or candidates >= asked:
+    if design is None or not results.snapshot.over or candidates >= design.max_candidates - 1:
+        return ""  # the baseline is one of the arms of the file, which need not be counted then
+    asked = asked_candidates(results.experiment, design)
+    if candidates >= asked:
         return ""
-    points = possible_points(results.experiment, design)
+    points = possible_points(results.experiment, design, candidates + 1)
     return points_text(results.experiment, candidates, asked) if candidates == points else ""
 
 

@@ -173,19 +173,24 @@ def points_text(experiment: Experiment, points: int, asked: int) -> str:
     return f"the space has {points} point{'' if points == 1 else 's'} beside {beside}: {points} of {asked} candidates"
 
 
-def possible_points(experiment: Experiment, design: Search) -> int | None:
-    """Return the number of possible points that are no arm of the file; None of programs and of large spaces."""
+def possible_points(experiment: Experiment, design: Search, at_most: int | None = None) -> int | None:
+    """Return the number of possible points that are no arm of the file; None of programs and of large spaces.
+
+    More than `at_most` are not counted.
+    """
     if design.structure or grid_size(design.space, experiment.baseline) > POINTS_COUNTED:
         return None
-    points = set[str]()
+    points, listed = set[str](), {arm.identity for arm in experiment.arm_table.arms}
     for changes in grid(design.space, experiment.baseline):
         try:
             arm = changed_arm("", experiment.baseline, changes)
         except InvalidOverride:
             continue
-        if broken_by(arm.candidate, experiment.constraints) is None:
+        if broken_by(arm.candidate, experiment.constraints) is None and arm.identity not in listed:
             points.add(arm.identity)
-    return len(points - {arm.identity for arm in experiment.arm_table.arms})
+        if len(points) == at_most:
+            break
+    return len(points)
 
 
 def most_finished(experiment: Experiment, design: Search) -> int:

@@ -14,6 +14,7 @@ whether a curve has left the level and whether it stayed there at all. No thresh
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -57,8 +58,9 @@ def plateau_of(curves: Mapping[str, Curve]) -> Plateau | None:
 
 def _settled(models: Mapping[str, "_ChangePoint"], level: float) -> Plateau | None:
     """Return the plateau that mean and exits settle on from a level; None where no curve stays near it."""
+    fits_at = cache(lambda level: {name: model.fit(level) for name, model in models.items()})  # levels may alternate
     for further in reversed(range(ROUNDS)):
-        fits = {name: model.fit(level) for name, model in models.items()}
+        fits = fits_at(level)
         staying = {name: fit for name, fit in fits.items() if fit.lingers}
         if not staying:
             return None

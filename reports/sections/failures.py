@@ -13,6 +13,8 @@ from steeplechase.ledger.stage_results import FailedStage
 TERM = "Failed"
 INCOMPLETE = "Incomplete"
 UNKNOWN_REASON = "no reason recorded"
+ENDS = {False: ", and in no mean", True: " in fine-tuning, and in no mean of what they did not reach"}
+"""How a trial diverged, by whether it has a measured value."""
 LONGEST = 160
 """Maximum characters of a reason in a sentence."""
 
@@ -33,9 +35,9 @@ def failures_of(results: Results) -> dict[str, list[str]]:
 
 
 def diverged_clause(results: Results) -> str:
-    """Return the finding's clause on diverged seeds, which are in no mean and no test; empty without one."""
-    by_arm = [f"{arm} ({share} seeds)" for arm, share in _diverged_of(results).items()]
-    return f"diverged, and in no mean: {', '.join(by_arm)}" if by_arm else ""
+    """Return the finding's clause on diverged seeds, which are in no mean of what they did not reach."""
+    found = {which: [f"{arm} ({share} seeds)" for arm, share in _diverged_of(results, which)] for which in ENDS}
+    return "; ".join(f"diverged{how}: {', '.join(found[which])}" for which, how in ENDS.items() if found[which])
 
 
 def failures_clause(results: Results) -> str:
@@ -51,21 +53,29 @@ def _conditions(results: Results) -> Iterator[tuple[str, str]]:
     yield from limit_notes(results.snapshot)
 
 
-def _diverged_of(results: Results) -> dict[str, str]:
-    """Return the arms with diverged trials, and how many of their trials diverged: `1 of 3`."""
-    counts = {
-        arm.name: sum(history.status is TrialStatus.DIVERGED for history in results.trials[arm.name])
-        for arm in results.arms
-    }
-    return {arm: f"{count} of {len(results.trials[arm])}" for arm, count in counts.items() if count}
+def _diverged_of(results: Results, measured: bool) -> list[tuple[str, str]]:
+    """Return the arms with trials that diverged before, or behind, a first measured value, and how many: `1 of 3`."""
+    found = []
+    for arm in results.arms:
+        samples, trials = results.measured_values.get(arm.name, {}).values(), results.trials[arm.name]
+        diverged = (history.trial.seed for history in trials if history.status is TrialStatus.DIVERGED)
+        count = sum(any(seed in sample for sample in samples) is measured for seed in diverged)
+        found += [(arm.name, f"{count} of {len(trials)}")] if count else []
+    return found
 
 
 def _diverged(results: Results) -> str:
-    by_arm = _diverged_of(results)
-    if not by_arm:
-        return "no trial"
-    remark = f"; the {BASELINE} is one of them" if BASELINE in by_arm else ""
-    return f"{', '.join(f'{arm} {share}' for arm, share in by_arm.items())} trials, left out of all means{remark}"
+    found = {which: _diverged_of(results, which) for which in ENDS}
+    left_out = {False: "left out of all means", True: "left out of the means of what they did not reach"}
+    parts = [
+        f"{', '.join(f'{arm} {share}' for arm, share in by_arm)} trials, {left_out[which]}"
+        for which, by_arm in found.items()
+        if by_arm
+    ]
+    remark = (
+        [f"the {BASELINE} is one of them"] if BASELINE in {arm for each in found.values() for arm, _ in each} else []
+    )
+    return "; ".join([*parts, *remark]) or "no trial"
 
 
 def limit_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

@@ -9,9 +9,10 @@ from itertools import combinations
 
 from reports.document import Report
 from reports.made_with import made_with_of
-from reports.number_format import counted
+from reports.number_format import counted, sentence_of
 from reports.report import conditions_of
 from reports.section import delta, p_value
+from reports.sections import sections
 from reports.sections.setup import scale_of
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
@@ -99,7 +100,7 @@ def pair_report(results: Results, pairs: Table) -> Report:
         experiment=printable(snapshot.experiment),
         scale=printable(scale_of(snapshot.scale)),
         question=printable(results.experiment.question),
-        statements=(_finding(pairs),),
+        statements=(*_finding(results, pairs), *_without_finding(results, pairs)),
         paper="",
         tables=(pairs,),
         grids=tuple(_grids(results, pairs)),
@@ -109,17 +110,30 @@ def pair_report(results: Results, pairs: Table) -> Report:
     )
 
 
-def _finding(pairs: Table) -> str:
-    adjusted, count = [number(row["p_adjusted"]) for row in pairs.rows], len(pairs.rows)
+def _testable(results: Results, row: Row) -> bool:
+    return Metric(str(row["metric"])).task not in results.below_reference
+
+
+def _without_finding(results: Results, pairs: Table) -> Iterator[str]:
+    """Yield of which models means are, and on which tasks no difference is claimed, as the whole report says it."""
+    names = ("plateau", *(["reference"] if not all(_testable(results, row) for row in pairs.rows) else []))
+    yield from (sentence_of(clause) for name in names for clause in sections()[name].clauses(results))
+
+
+def _finding(results: Results, pairs: Table) -> Iterator[str]:
+    """Yield how many differences are significant, of those on which one can be claimed."""
+    rows = [row for row in pairs.rows if _testable(results, row)]
+    adjusted, count = [number(row["p_adjusted"]) for row in rows], len(rows)
     found = sum(p is not None and p <= ALPHA for p in adjusted)
-    families = {row["family"] for row in pairs.rows if isinstance(row["family"], int)}
+    families = {row["family"] for row in rows if isinstance(row["family"], int)}
     tests = " and ".join(map(str, sorted(families)))
-    return (
-        f"{found} of {counted(count, 'difference')} {'is' if 1 in (found, count) else 'are'} significant after the "
-        "correction. The pairs are chosen after the run, so Holm's correction is over all pairs of arms on a metric, "
-        f"{tests} here; the report's is over the comparisons with the baseline alone, and its p values and verdicts "
-        "may differ."
-    )
+    if rows:
+        yield (
+            f"{found} of {counted(count, 'difference')} {'is' if 1 in (found, count) else 'are'} significant after "
+            "the correction. The pairs are chosen after the run, so Holm's correction is over all pairs of arms on a "
+            f"metric, {tests} here; the report's is over the comparisons with the baseline alone, and its p values "
+            "and verdicts may differ."
+        )
 
 
 def _grids(results: Results, pairs: Table) -> Iterator[Grid]:

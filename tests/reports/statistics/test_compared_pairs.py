@@ -1,11 +1,13 @@
 """Pairs of arms looked up after a run: those with the baseline are the report's, the correction is over all pairs."""
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import pytest
 
-from reports.pair_report import pairs_table
+from reports.pair_report import pair_report, pairs_table
+from reports.statistics.learning import Learning
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from steeplechase.analysis.paired import holm
@@ -59,3 +61,13 @@ def test_one_arm_alone_is_compared_with_every_other(results: Results) -> None:
     others = {arm.name for arm in results.arms} - {"dynamic"}
     expected = {("dynamic", reference, metric.name) for reference in others for metric in METRICS}
     assert pairs(results, "dynamic").keys() == expected
+
+
+def test_pairs_on_a_task_below_a_reference_are_not_counted_and_the_plateau_is_told(results: Results) -> None:
+    partly = replace(results, learning={"dynamic": Learning({1: 1e6, 2: None}, 6.0)}, _answers={})
+    every = pair_report(partly, pairs_table(partly, ["baseline", "dynamic", "depthwise"], METRICS))
+    assert "of 3 differences" in every.finding
+    assert "On squad_v1_1 no difference is claimed" in every.finding
+    assert "The seeds that left the plateau of the loss are dynamic 1 of 2" in every.finding
+    alone = pair_report(results, pairs_table(results, ["baseline", "dynamic"], METRICS[1:]))
+    assert "significant after" not in alone.finding

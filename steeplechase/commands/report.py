@@ -15,8 +15,9 @@ from reports.pair_report import pair_report, pairs_of
 from reports.report import build
 from reports.sections.task_pilot import pilot_grid, pilot_of, qualifying_tasks
 from reports.statistics.predictions import tables_of_predictions
-from reports.statistics.reading import results_of
+from reports.statistics.reading import NO_EXAMPLES
 from reports.summary import brief
+from reports.views import compared_results
 from reports.write import write_predictions
 from runners.flags import StoreUrl
 from steeplechase.commands.arguments import ResultsFolder
@@ -105,7 +106,7 @@ def pilot(folder: ResultsFolder) -> None:
     found = snapshot_at(folder)
     if not found.has_trials:
         raise DataError(f"{folder}: no model is trained in it, so that it has no tasks")
-    results = results_of(found)
+    results = compared_results(found, NO_EXAMPLES)
     piloted = pilot_of(results)
     if not piloted:
         declared = results.experiment.fine_tuning.tasks

@@ -1,6 +1,7 @@
 """The pilot of a scale: what exceeds its references, with intervals pooled over arms, and what is left unknown."""
 
 from dataclasses import replace
+from pathlib import Path
 from statistics import fmean, stdev
 
 import pytest
@@ -12,6 +13,7 @@ from reports.report import build
 from reports.sections.reference import reference_grid, reference_table
 from reports.sections.task_pilot import PilotedArm, pilot_of, qualifying_tasks
 from reports.statistics.reading import results_of
+from steeplechase.commands.report import pilot
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.task_standing import pooled
 from tests.factories.read_reports import grid_of, rows_of
@@ -135,3 +137,17 @@ def test_the_report_shows_the_pilot_where_untrained_encoders_were_asked_for_and_
     assert not any("untrained" in row for row in rows_of(plain, "reference"))
     (row,) = rows_of(asked, "reference", metric=primary(TASK))
     assert (row["untrained"], row["untrained_n"]) == (50.5, 3)
+
+
+def test_the_command_compares_the_arms_of_the_report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = piloted((61.0, 62.0), (63.0, 64.0))
+    own = replace(shown.arms[1], name="dynamic@own", tuned_from="dynamic")
+    copies = (replace(each, trial=replace(each.trial, arm=own.name)) for each in shown.histories[2:])
+    found = replace(shown, arms=(*shown.arms, own), histories=(*shown.histories, *copies))
+    monkeypatch.setattr("steeplechase.commands.report.snapshot_at", lambda folder: found)
+    pilot(Path("results"))
+    printed = capsys.readouterr().out
+    assert "dynamic" in printed
+    assert "@own" not in printed

@@ -96,7 +96,7 @@ class Results:
 
         Where nothing is trained: the time of each arm at each length, with its ratio to the baseline's.
         """
-        return self.table(EFFECTS if EFFECTS in self.tables else TIMINGS)
+        return self.table(EFFECTS if self.snapshot.has_trials else TIMINGS)
 
     def compare(self, *arms: str, metrics: Sequence[str] = ()) -> "pd.DataFrame":
         """Return the differences between any arms on the named metrics, with p corrected over all pairs of arms.

@@ -8,10 +8,12 @@ import pandas as pd
 import pytest
 
 import steeplechase
+from reports.report import build
 from reports.write import write_report
 from steeplechase.foundation.errors import ConfigurationError, MachineError
 from tests.factories.import_check import HEAVY, NUMERICAL
 from tests.factories.paths import ROOT
+from tests.factories.reports import snapshot, trials_of
 
 PUBLISHED = ROOT / "reports" / "published"
 TABLE2 = PUBLISHED / "table2-wikipedia"
@@ -90,3 +92,8 @@ def test_any_two_arms_are_compared_and_wrong_names_refused() -> None:
     with pytest.raises(ConfigurationError) as refusal:
         steeplechase.load(TABLE2).compare("span", metrics=["loss"])
     assert len(refusal.value.lines) == 2
+
+
+def test_effects_without_another_arm_are_no_rows_rather_than_the_means() -> None:
+    shown = snapshot(trials_of({"baseline": [5.0, 5.1]}), {"baseline": {}})
+    assert steeplechase.Results(Path("results"), shown, build(shown)).effects().empty

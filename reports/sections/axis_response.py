@@ -1,8 +1,8 @@
 """Results along one numeric axis, such as the kernel size: the arms on it and their differences to a reference value.
 
 Arms that differ in this field only form a line; for each value of a second field, such as the sequence length, there
-is a separate line. Differences are paired by seed with the arm at the field's default value, or else with the line's
-smallest value. This removes effects of the seed and makes lines with different losses comparable.
+is a separate line. Differences are from the arm at the field's default value, or else at the line's smallest value,
+which makes lines with different losses comparable.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ DOWN_TO_ZERO: Mapping[str, Any] = {"value": "symlog", "base": 2, "linthresh": 1}
 
 @dataclass(frozen=True)
 class AxisPoint:
-    """One arm on the axis: its mean over n seeds, and its paired difference to the line's reference."""
+    """One arm on the axis: its mean over n seeds, and its difference to the line's reference."""
 
     value: float
     arm: str
@@ -214,7 +214,8 @@ def _panel(panel: AxisPanel, axis: str, scale: Mapping[str, Any]) -> LinePanel:
         seeds = sorted({point.n for point in line.points})
         n = f"n = {seeds[0]}" if len(seeds) == 1 else f"n = {seeds[0]} to {seeds[-1]}"
         found = [(each.value, each.difference) for each in line.points]
-        points = [Point(value, each.delta or 0.0, each.low, each.high) for value, each in found]
+        known = (each for each in found if each[1].delta is not None or each[0] == line.reference)
+        points = [Point(value, each.delta or 0.0, each.low, each.high) for value, each in known]
         lines.append(NamedLine(f"{line.label}, {n}" if line.label else n, points))
     return LinePanel(
         lines=lines,

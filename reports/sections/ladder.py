@@ -1,6 +1,6 @@
 """Incremental ablation (a ladder): the effect and the cost of each component added on top of the previous ones.
 
-ConvBERT's Table 1 is an example (arXiv 2008.02496). Steps are paired by seed with the rung below.
+ConvBERT's Table 1 is an example (arXiv 2008.02496). A step is the difference from the rung below.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,7 @@
 """Curves along an axis: their arms follow from the candidates, their values from the results."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -108,3 +109,12 @@ def test_labels_of_the_axis_are_apart() -> None:
     boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "3", "29"]
     assert all(one.x1 <= other.x0 for one, other in pairwise(boxes))
+
+
+def test_an_arm_that_shares_no_seed_with_the_reference_has_no_point() -> None:
+    shown = view({f"k{kernel}": candidate(kernel) for kernel in (3, 5, 9)})
+    apart = [each for each in shown.histories if (each.trial.arm == "k9") == (each.trial.seed == 3)]
+    paired = replace(shown, histories=tuple(apart), document=document(comparison="paired"))
+    (axes,) = draw(figure_data(build(paired), AxisResponse)).axes
+    assert [9.0, 3.0] not in [[*line.get_xdata()] for line in axes.lines]
+    assert 9.0 in axes.lines[1].get_xdata()

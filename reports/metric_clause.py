@@ -22,12 +22,15 @@ def metric_clause(results: Results, metric: Metric) -> str:
         if diverged and diverged == trials:
             stopped = trials < max(results.looks.counts, default=0)
             why = "the baseline diverged" + f" in all {trials} seeds, and until_decided adds none" * stopped
+        elif results.measured_values.get(BASELINE, {}).get(metric.name):
+            why = "no measured seed of the baseline left the plateau of the loss"
         return f"on {metric.title} no arm can be compared: {why}"
     if not rivals:
         return f"on {metric.title} only the baseline has been measured"
     best = metric.best(rivals)
     helping = all(results.comparison(arm, metric).verdict is Verdict.HELPS for arm in rivals)
-    every = "every arm is significantly better than the baseline; " if helping and len(rivals) > 1 else ""
+    helping &= 1 < len(rivals) == len(results.arms) - 1  # an arm without a mean is not better
+    every = "every arm is significantly better than the baseline; " if helping else ""
     return f"on {metric.title} {every}{_verdict(results, metric, best)}{_further_arms(results, metric, best, rivals)}"
 
 

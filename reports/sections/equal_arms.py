@@ -13,10 +13,10 @@ TERM = "Equal arms"
 
 def _equal_arms(results: Results) -> str:
     """Return the arms whose values of every metric and seed are all the baseline's; empty without such an arm."""
-    baseline = results.values.get(BASELINE, {})
+    baseline = results.measured_values.get(BASELINE, {})
     by_paths: dict[tuple[str, ...], list[str]] = {}
     for arm in results.arms:
-        if arm.name != BASELINE and baseline and results.values.get(arm.name) == baseline:
+        if arm.name != BASELINE and baseline and results.measured_values.get(arm.name) == baseline:
             by_paths.setdefault(tuple(arm.changes), []).append(arm.name)
     said = []
     for paths, arms in by_paths.items():

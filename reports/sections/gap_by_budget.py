@@ -9,6 +9,7 @@ from reports.figures.named_lines import LOGARITHMIC, LinePanel, NamedLine, Point
 from reports.figures.style import COLOURS
 from reports.number_format import NOTHING, short
 from reports.section import DELTA, Content, Section, interval_cell
+from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Cell, Column, Table, compared, printable, shown, words
@@ -19,10 +20,7 @@ from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from steeplechase.ledger.records import ArmRow
 
 BY_BUDGET = "gap_by_budget"
-NOTE = (
-    "Every budget is a training of its own with its own schedule; the baseline beside it has the same budget. "
-    "Welch's intervals, not corrected."
-)
+NOTE = "Every budget is a training of its own with its own schedule; the baseline beside it has the same budget."
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,8 @@ def _content(results: Results) -> Content:
     columns = [words("arm", str)]
     columns += [Column(f"{short(tokens)} tokens", DELTA, read=partial(at_budget, tokens)) for tokens in budgets]
     title = "Held-out loss against the baseline by pretraining budget"
-    return Content(_table(gaps).filled, shown(BY_BUDGET, title, columns, _architectures(gaps), [NOTE]))
+    note = f"{NOTE} Intervals by {TEST_NAMES[results.test]}, not corrected."
+    return Content(_table(gaps).filled, shown(BY_BUDGET, title, columns, _architectures(gaps), [note]))
 
 
 def _architectures(gaps: Sequence[BudgetGap]) -> list[str]:

@@ -234,7 +234,8 @@ def _notes(results: Results) -> Iterator[str]:
         yield f"{NO_VALUE}: {task}: {reason}, in dev."
     measurable = [metric for metric in results.shown if metric.name not in without]
     if any(results.effect(arm.name, metric).n == 0 for arm in results.arms for metric in measurable):
-        yield "–: not measured at the end of the budget."
+        plateau = ", or by no seed that left the plateau of the loss" if results.partly_learning else ""
+        yield f"–: not measured at the end of the budget{plateau}."
     if any(results.diverged(arm.name)[0] for arm in results.arms):
         yield "Diverged seeds are left out, which favours their arms (Dodge et al. 2020, arXiv 2002.06305)."
     yield from filter(None, [_matched_note(results), counting_note(results.arms)])

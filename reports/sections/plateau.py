@@ -6,7 +6,7 @@ over arms; means are then those of the models that learned (`statistics/learning
 
 from collections.abc import Iterator, Mapping
 
-from reports.number_format import counted
+from reports.number_format import counted, short
 from reports.section import Content, Section, known, p_value
 from reports.statistics.learning import HELD_OUT_CURVE, Learning, can_differ
 from reports.statistics.results import Results
@@ -69,7 +69,7 @@ def _share(row: Row) -> str:
 
 
 def _exits(row: Row) -> str:
-    first, last = (known(row[name], lambda at: f"{at / 1e6:.2f}M") for name in ("first_exit", "last_exit"))
+    first, last = (known(row[name], lambda at: short(round(at))) for name in ("first_exit", "last_exit"))
     return first if row["first_exit"] is None else f"{first} to {last}"
 
 
@@ -107,7 +107,7 @@ def _notes(results: Results) -> Iterator[str]:
     if results.partly_learning:
         yield (
             f"Means, differences and verdicts are among models that learned: {_named(results.partly_learning)}. A "
-            "verdict on them says nothing of how often an arm learns."
+            "verdict on them says nothing of how often an arm learns. Tables without differences are over every seed."
         )
 
 

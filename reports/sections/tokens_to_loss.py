@@ -118,10 +118,11 @@ def _notes(found: TokensToLoss) -> Iterator[str]:
         else f"The loss, {loss_text(found)} nats, is the lowest that was reached by every finished seed of the "
         "baseline that left the plateau of the loss."
     )
+    apart = f", which are at most a factor of {found.widest:.3g} apart here" if found.widest > 1 else ""
     yield (
         "A seed reaches it at its first evaluation at or below it; tokens are interpolated linearly in their "
-        f"logarithm between this evaluation and the one before, which are at most a factor of {found.widest:.3g} "
-        "apart here. A run is read where it reaches the loss, at the learning rate that its own schedule has there."
+        f"logarithm between this evaluation and the one before{apart}. A run is read where it reaches the loss, at "
+        "the learning rate that its own schedule has there."
     )
     yield (
         "Ratio: of the geometric mean over seeds that learned to the baseline's, by the test that decides, on "
@@ -141,10 +142,10 @@ def _content(results: Results) -> Content:
 
 
 def _clause(results: Results) -> str:
-    """Return which arms reach the loss with significantly fewer or more tokens; empty where none can be compared."""
+    """Return which arms reach the loss with fewer or more tokens, and, beside ratios or if declared, which do not."""
     found = results.once(tokens_to_loss_of)
     ratios = {arm.arm: arm.tokens_ratio for arm in found.arms if arm.p is not None} if found else {}
-    if found is None or not ratios:
+    if found is None or not (ratios or found.declared):
         return ""
     differ = [arm.arm for arm in found.arms if arm.p_adjusted is not None and arm.p_adjusted <= ALPHA]
     by_ratio = {arm: ratio.value for arm, ratio in ratios.items() if ratio is not None}
@@ -152,8 +153,8 @@ def _clause(results: Results) -> str:
     named = {arm: f"{arm} (ratio {ratio_text(ratios[arm])})" for arm in lowest_first}
     fewer = [named[arm] for arm in lowest_first if arm in differ and by_ratio[arm] < 1]
     more = [named[arm] for arm in lowest_first if arm in differ and by_ratio[arm] >= 1]
-    missing = [arm for arm in found.arms if arm.arm != BASELINE and arm.reached < len(arm.ends)]
-    lowest = [] if differ else [named[lowest_first[0]]]
+    missing = [arm for arm in found.arms if (arm.arm != BASELINE or not ratios) and arm.reached < len(arm.ends)]
+    lowest = [] if differ or not ratios else [named[lowest_first[0]]]
     corrected = " after the correction" if any(map(_excludes_one, ratios.values())) else ""
     parts = {
         "significantly fewer tokens than the baseline's are needed by": fewer,
@@ -162,7 +163,7 @@ def _clause(results: Results) -> str:
         "not every seed reaches it in": [f"{arm.arm} ({arm.reached} of {len(arm.ends)})" for arm in missing],
     }
     said = "; ".join(f"{how} {_listed(arms)}" for how, arms in parts.items() if arms)
-    return f"to a held-out loss of {loss_text(found)} nats, {said}"
+    return f"to a held-out loss of {loss_text(found)} nats, {said}" if said else ""
 
 
 def _excludes_one(ratio: Ratio | None) -> bool:

@@ -10,7 +10,7 @@ from reports.statistics.cell_test import CellTest
 from reports.statistics.comparisons import Cell, Comparison, compare
 from reports.statistics.contrasts import Contrasts, SampledExamples, Weights, sampled_examples
 from reports.statistics.experiment import margins_of
-from reports.statistics.learning import Learning, partly, share_of_a_family
+from reports.statistics.learning import Learning, partly, share_of_a_family, stayed_of
 from reports.statistics.metrics import Metric, in_place_of_score
 from steeplechase.analysis.difference import ALPHA, Difference, Effect, MeanTest
 from steeplechase.analysis.effects import effect
@@ -138,13 +138,16 @@ class Results:
 
     @cached_property
     def attention(self) -> Mapping[str, Mapping[int, AttentionResult]]:
-        """Attention measurements by arm and pretraining seed, arms in the table's order."""
-        by_trial = {arm.name: {h.trial.seed: attention_of(h) for h in self.trials[arm.name]} for arm in self.arms}
-        measured = {
-            arm: {seed: attention for seed, attention in by_seed.items() if attention}
-            for arm, by_seed in by_trial.items()
+        """Attention by arm and pretraining seed that left the plateau of its loss, arms in the table's order."""
+        found = {
+            arm.name: {
+                history.trial.seed: seen
+                for history in self.trials[arm.name]
+                if history.trial.seed not in stayed_of(arm.name, self.learning) and (seen := attention_of(history))
+            }
+            for arm in self.arms
         }
-        return {arm: by_seed for arm, by_seed in measured.items() if by_seed}
+        return {arm: by_seed for arm, by_seed in found.items() if by_seed}
 
     @cached_property
     def descriptions(self) -> tuple[Metric, ...]:

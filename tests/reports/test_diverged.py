@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from reports.report import build
+from steeplechase.ledger.records import Status, TrialStatus
+from tests.factories.read_reports import rows_of
 from tests.factories.reports import TOKENS, Trial, document, snapshot, tuned
 
 SEEDS = (1, 2, 3)
@@ -74,3 +76,23 @@ def test_a_recipe_that_no_point_of_tuning_gave_was_not_selected(lost: tuple[str,
     assert (
         f"In tuning a seed of every point diverged, so that the shared recipe stays: {', '.join(lost)}." in finding
     ) == (bool(lost))
+
+
+def test_a_seed_that_diverges_in_fine_tuning_is_in_the_means_of_what_it_reached() -> None:
+    trials = [Trial(arm, seed).pretrained(6.0 - seed / 50) for arm in ("baseline", "wide") for seed in SEEDS]
+    trials[-1].record("fine_tune", "rte#1", {"task": "rte", "seed": 1, "step": 3, "loss": "nan"}, Status.DIVERGED)
+    trials[-1].status = TrialStatus.DIVERGED
+    report = build(snapshot(trials, {"baseline": {}, "wide": {"width": 512}}, ("rte",), (1,)))
+    (row,) = rows_of(report, "results", arm="wide", metric="held_out_loss")
+    said = "wide (1 of 3 seeds)"
+    assert row["n"] == 3
+    assert f"iverged in fine-tuning, and in no mean of what they did not reach: {said}." in report.finding
+    assert dict(report.footer)["Diverged"].endswith("1 of 3 trials, left out of the means of what they did not reach")
+
+
+def test_every_arm_is_better_only_where_every_arm_has_a_mean() -> None:
+    arms = {"baseline": {}, "wide": {"width": 512}, "deep": {"depth": 6}}
+    better = [Trial(arm, s).pretrained(6 - place + s / 50) for place, arm in enumerate(arms) for s in SEEDS]
+    assert "every arm is significantly better" in build(snapshot(better, arms)).finding
+    trials = [*better, *(Trial("lost", seed).diverged() for seed in SEEDS)]
+    assert "every arm" not in build(snapshot(trials, {**arms, "lost": {"depth": 2}})).finding

@@ -74,5 +74,8 @@ def test_a_ratio_beside_one_that_correction_undoes_is_reported_as_that() -> None
 @pytest.mark.parametrize(("loss", "reached", "before_first"), [(3.5, 0, 0), (4.9, 3, 3), (9.0, 3, 3)])
 def test_a_declared_loss_beside_the_evaluations_gives_no_ratio(loss: float, reached: int, before_first: int) -> None:
     """Where no evaluation is at the loss, or the first is already, when it was reached is not known."""
-    row = by_arm(report_of(target_loss=loss))["fast"]
+    report = report_of(target_loss=loss)
+    row = by_arm(report)["fast"]
     assert (row["reached"], row["before_first"], row["tokens_ratio"]) == (reached, before_first, None)
+    assert ("not every seed reaches it in baseline (0 of 3), fast (0 of 3)" in report.finding) == (not reached)
+    assert "a factor of 1 apart" not in "".join(report.notes)

@@ -9,7 +9,7 @@ from reports.sections.gap_by_budget import budget_gaps_of
 from reports.statistics.reading import results_of
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.ledger.snapshot import Snapshot
-from tests.factories.read_reports import rows_of
+from tests.factories.read_reports import grid_of, rows_of
 from tests.factories.reports import Trial, document
 from tests.factories.reports import snapshot as snapshot_of
 
@@ -65,3 +65,8 @@ def test_one_seed_has_no_interval_in_the_figure_by_budget() -> None:
     (axes,) = picture.figure.draw(picture.data).axes
     assert not axes.collections
     assert "interval" not in axes.get_title()
+
+
+def test_the_note_names_the_test_that_the_experiment_declares() -> None:
+    paired = replace(two_budgets(), document=document(comparison="paired"))
+    assert "Intervals by Student's t, paired" in grid_of(build(paired), "gap_by_budget").notes[0]

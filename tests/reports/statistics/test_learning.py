@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from reports.report import build
 from reports.statistics.claims import ClaimOutcome, judged_claims
 from reports.statistics.learning import Learning, learning_of, share_of_a_family
 from reports.statistics.reading import results_of
@@ -12,7 +13,11 @@ from reports.statistics.results import Results
 from search_space.candidate import Candidate
 from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.objective.replaced_tokens import ReplacedTokenDetection
+from tests.factories.read_reports import rows_of
 from tests.factories.reports import TOKENS, Trial, document, primary, snapshot
+from tests.factories.stage_results import PLAUSIBLE
+
+ATTENTION = PLAUSIBLE["attention"]
 
 
 def results(stays: set[int], monkeypatch: pytest.MonkeyPatch) -> Results:
@@ -78,3 +83,22 @@ def test_the_level_is_halved_where_the_number_of_learners_can_differ(seeds: int,
     exits = {seed: 1e5 if seed < left else None for seed in range(seeds)}
     learning = {"baseline": Learning(dict.fromkeys(range(seeds), 1e5), 6.0), "other": Learning(exits, 6.0)}
     assert share_of_a_family(learning) == share
+
+
+def test_seeds_that_stay_were_measured_equal_nothing_and_are_in_no_table_of_means(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arms: dict[str, dict[str, int]] = {"baseline": {}, "other": {"width": 512}, "third": {"width": 64}}
+    trials = [
+        Trial(arm, seed).pretrained(9.0 - place / 10 + seed / 50).record("attention", "attention", ATTENTION)
+        for place, arm in enumerate(arms)
+        for seed in (1, 2, 3)
+    ]
+    exits = {"baseline": (None,) * 3, "other": (None,) * 3, "third": (None, 1e5, 2e5)}
+    learning = {arm: Learning(dict(enumerate(of_arm, 1)), 9.0) for arm, of_arm in exits.items()}
+    monkeypatch.setattr("reports.statistics.reading.learning_of", lambda _: learning)
+    report = build(snapshot(trials, arms))
+    assert "no arm can be compared: no measured seed of the baseline left the plateau of the loss" in report.finding
+    assert "equal values" not in report.finding
+    assert "or by no seed that left the plateau of the loss." in "".join(report.notes)
+    assert {(row["arm"], row["n"]) for row in rows_of(report, "attention_diagonal")} == {("third", 2)}

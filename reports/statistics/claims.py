@@ -30,7 +30,8 @@ from steeplechase.analysis.estimates import Estimates
 from steeplechase.analysis.paired import holm
 from steeplechase.analysis.power import power_of_t, power_of_t_within
 from steeplechase.configuration.claims import Claim, Sign, parse_orderings
-from steeplechase.configuration.metrics import COSTS
+from steeplechase.configuration.metrics import COSTS, SCORE
+from steeplechase.ledger.task_standing import tasks_in_score
 
 EXPERIMENT, PAPER = "experiment", "paper"
 FEWEST_POWER = 0.5
@@ -173,7 +174,8 @@ def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
 def _untestable(results: Results, claim: Claim) -> str:
     """Return why no difference of these arms on this metric can be claimed; empty where one can."""
     metric, partly = Metric(claim.metric), results.partly_learning
-    if metric.task in results.below_reference:
+    of_no_task = metric.name == SCORE and not tasks_in_score(results.tasks, results.standings)
+    if metric.task in results.below_reference or of_no_task:
         return below_reference_text(metric)
     few = [f"{arm} {partly[arm]}" for arm in (claim.first, claim.second) if arm in partly and partly[arm].left < 2]
     return f"seeds that left the plateau: {', '.join(few)}" if few else ""

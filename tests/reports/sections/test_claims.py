@@ -227,3 +227,17 @@ def test_a_claim_without_spread_has_no_number_of_seeds() -> None:
     equal = {1: 1.0, 2: 1.0}
     by_seeds = PowerBySeeds(parse_claim("m(a) < m(b)"), estimate(equal, equal), 2, 0.05)
     assert (by_seeds.seeds_needed, by_seeds.limited_by_examples) == (None, False)
+
+
+def test_a_claim_on_a_score_of_which_every_task_is_below_a_reference_is_not_tested() -> None:
+    tasks = ("docs_pair", "docs_acceptability")
+    trials = [
+        Trial(arm, seed).pretrained(6.0).tuned(tasks[0], 1, accuracy=40.0 + seed).tuned(tasks[1], 1, matthews=seed)
+        for arm in ("baseline", "wide")
+        for seed in (1, 2, 3)
+    ]
+    resolved = document(tasks, claims=["score(wide) > score(baseline)"])
+    report = build(snapshot(trials, {"baseline": {}, "wide": {"width": 512}}, tasks, (1,), resolved), primary)
+    (row,) = rows_of(report, "claims")
+    assert row["verdict"] == "not testable at this size"
+    assert row["reason"] == "on score the arms do not exceed every reference"

@@ -22,6 +22,7 @@ from enum import StrEnum
 
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.experiment import paper_margins_of
+from reports.statistics.learning import too_few
 from reports.statistics.metrics import Metric, below_reference_text, in_place_of_score
 from reports.statistics.results import Results
 from steeplechase.analysis.difference import ALPHA, Difference
@@ -177,7 +178,11 @@ def _untestable(results: Results, claim: Claim) -> str:
     of_no_task = metric.name == SCORE and not tasks_in_score(results.tasks, results.standings)
     if metric.task in results.below_reference or of_no_task:
         return below_reference_text(metric)
-    few = [f"{arm} {partly[arm]}" for arm in (claim.first, claim.second) if arm in partly and partly[arm].left < 2]
+    few = [
+        f"{arm} {partly[arm]}"
+        for arm in claim.arms
+        if too_few(partly.get(arm), results.values[arm].get(claim.metric, {}))
+    ]
     return f"seeds that left the plateau: {', '.join(few)}" if few else ""
 
 

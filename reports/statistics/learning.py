@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from search_space.objective.replaced_tokens import ReplacedTokens
-from steeplechase.analysis.difference import ALPHA
+from steeplechase.analysis.difference import ALPHA, SeedValues
 from steeplechase.analysis.exact_interval import clopper_pearson
 from steeplechase.analysis.plateau import plateau_of
 from steeplechase.analysis.proportions import smallest_fisher_p, unseen_at_most
@@ -28,6 +28,8 @@ from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import Pretraining, finite_points
 from steeplechase.ledger.trial_history import TrialHistory
 
+FEWEST = 2
+"""The number of seeds below which a mean has no interval."""
 TRAIN_CURVE, HELD_OUT_CURVE = "train_curve", "held_out_curve"
 
 
@@ -137,6 +139,11 @@ def _of_learners(table: ExampleTable, learning: Mapping[str, Learning]) -> Examp
 def stayed_of(arm: str, learning: Mapping[str, Learning]) -> frozenset[int]:
     """Return the seeds of an arm that have not left."""
     return learning[arm].stayed if arm in learning else frozenset()
+
+
+def too_few(learning: Learning | None, values: SeedValues) -> bool:
+    """Whether too few seeds learned to compare an arm; a seed without a curve that shows it is told by its value."""
+    return learning is not None and learning.left < FEWEST and len(values) < FEWEST
 
 
 def share_of_a_family(learning: Mapping[str, Learning]) -> float:

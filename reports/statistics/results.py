@@ -10,7 +10,7 @@ from reports.statistics.cell_test import CellTest
 from reports.statistics.comparisons import Cell, Comparison, compare
 from reports.statistics.contrasts import Contrasts, SampledExamples, Weights, sampled_examples
 from reports.statistics.experiment import margins_of
-from reports.statistics.learning import Learning, partly, share_of_a_family, stayed_of
+from reports.statistics.learning import Learning, partly, share_of_a_family, stayed_of, too_few
 from reports.statistics.metrics import Metric, in_place_of_score
 from steeplechase.analysis.difference import ALPHA, Difference, Effect, MeanTest
 from steeplechase.analysis.effects import effect
@@ -219,8 +219,9 @@ class Results:
         values, baseline = (self.values.get(name_of_arm, {}).get(name, {}) for name_of_arm in (arm, BASELINE))
         over = self.contrasts.over_examples({arm: 1.0, BASELINE: -1.0}, name)
         metric, share = Metric(name), self._share(arm) * self.share_of_a_family
-        learning = (self.partly_learning.get(each) for each in (arm, BASELINE))
-        untestable = metric.task in self.below_reference or any(each and each.left < 2 for each in learning)
+        pairs = ((arm, values), (BASELINE, baseline))
+        few = any(too_few(self.partly_learning.get(name_of_arm), sample) for name_of_arm, sample in pairs)
+        untestable = metric.task in self.below_reference or few
         return CellTest(metric, values, baseline, self.margins.get(name), share, self.test, over, untestable)
 
     @cached_property

@@ -102,3 +102,18 @@ def test_seeds_that_stay_were_measured_equal_nothing_and_are_in_no_table_of_mean
     assert "equal values" not in report.finding
     assert "or by no seed that left the plateau of the loss." in "".join(report.notes)
     assert {(row["arm"], row["n"]) for row in rows_of(report, "attention_diagonal")} == {("third", 2)}
+
+
+def test_seeds_without_a_curve_are_compared_beside_one_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as those of an earlier version: that they learned is told by their values."""
+    learning = {"other": Learning({3: None}, 9.0)}
+    monkeypatch.setattr("reports.statistics.reading.learning_of", lambda _: learning)
+    trials = [
+        Trial(arm, seed).pretrained(9.0 - place + seed / 50)
+        for place, arm in enumerate(("baseline", "other"))
+        for seed in (1, 2, 3)
+    ]
+    resolved = document(claims=["held_out_loss(other) < held_out_loss(baseline)"])
+    report = build(snapshot(trials, {"baseline": {}, "other": {"width": 512}}, resolved=resolved))
+    assert "other has the best mean and is significantly better" in report.finding
+    assert rows_of(report, "claims")[0]["verdict"] == "as stated here"

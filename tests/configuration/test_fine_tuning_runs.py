@@ -135,6 +135,26 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"by_task": {"docs_pair": {"swap_pairs": True}}}, "the pairs of docs_pair are ordered and cannot be swapped"),
     ({"by_task": {"docs_pair": {"sequence_length": 64}}}, "64 is longer than the 16 positions of the architecture"),
 ]
+FEW_POSITIONS = [
+    {"kind": "list", "arms": {"short": {"positions": 12}}},
+    {"kind": "search", "space": {"positions": (12, 16)}, "max_candidates": 2},
+]
+
+
+@pytest.mark.parametrize("design", FEW_POSITIONS)
+def test_positions_of_arms_and_candidates_hold_the_sequences_of_fine_tuning(
+    tmp_path: Path, design: dict[str, Any]
+) -> None:
+    def messages(**tuning: Any) -> list[str]:
+        changed = experiment(tmp_path, **tuning).model_dump() | {"design": design}
+        changed["baseline"]["recipe"]["sequence_length"] = 8
+        return [
+            each.message for each in violations_of(Experiment.model_validate(changed)) if "longer" in each.message
+        ]
+
+    (message,) = messages(sequence_length=16)
+    assert message.endswith(": 16 is longer than the 12 positions of the architecture")
+    assert messages(sequence_length=16, by_task={"docs_pair": {"sequence_length": 12}}) == []
 
 
 @pytest.mark.parametrize(("tuning", "message"), WRONG)

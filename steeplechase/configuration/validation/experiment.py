@@ -218,10 +218,6 @@ def _fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
     yield from listed_twice(experiment.fine_tuning.tasks, "fine_tuning", "tasks")
     yield from listed_twice(experiment.fine_tuning.seeds, "fine_tuning", "seeds")
     yield from (violation.under("fine_tuning") for violation in fine_tuning_violations(experiment))
-    too_long = experiment.baseline.architecture.too_long(experiment.fine_tuning.sequence_length)
-    fine_tunes = bool(experiment.fine_tuning.tasks) or experiment.pretraining.hurdle.rung_probe is not None
-    if fine_tunes and too_long:
-        yield Violation(("fine_tuning", "sequence_length"), too_long)
 
 
 def _length_violations(experiment: Experiment) -> Iterator[Violation]:

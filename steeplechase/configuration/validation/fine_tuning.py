@@ -1,11 +1,14 @@
 """Rules of `fine_tuning`: single tasks, searched settings, language-model losses, tasks made of others."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel
+from search_space.overrides import InvalidOverride, absolute_path, apply
 from search_space.recipe import SHORTEST_SEQUENCE
+from steeplechase.configuration.designs.point import label
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning, SettingsSearch, TaskTraining
 from steeplechase.configuration.fine_tuning_runs import is_frozen, settings_of
@@ -26,6 +29,8 @@ from steeplechase.tasks.own_tasks.derived import (
 
 RESERVED = frozenset({HELD_OUT_LOSS, SCORE, ATTENTION_DIAGONAL, UNTRAINED, *TASK_STAGES})
 """Names of metrics and stages, which would be ambiguous in tables and labels."""
+POSITION_PATHS = ("architecture", "positions"), ("architecture", "position")
+"""Axes that decide how long a sequence may be."""
 
 
 def language_model_loss_violations(experiment: Experiment) -> Iterator[Violation]:
@@ -130,9 +135,8 @@ def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
             yield Violation(location, f"is not among the tasks; allowed: {allowed}")
         elif overrides.swap_pairs and task in tuning.known_tasks and not tuning.find(task).unordered:
             yield Violation((*location, "swap_pairs"), f"the pairs of {task} are ordered and cannot be swapped")
-        message = experiment.baseline.architecture.too_long(settings_of(tuning, task).sequence_length)
-        if overrides.sequence_length is not None and message:
-            yield Violation((*location, "sequence_length"), message)
+    if used:
+        yield from _long_sequences(experiment, used)
     yield from _own_task_violations(tuning)
     yield from rarified_violations(experiment)
     yield from _text_pair_violations(experiment)
@@ -145,12 +149,34 @@ def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
 
 def _short_sequences(tuning: FineTuning) -> Iterator[Violation]:
     """Yield the sequence lengths that two texts and their special tokens would not fit into."""
-    lengths: dict[tuple[str, ...], int | None] = {(): tuning.sequence_length}
-    lengths |= {("by_task", task): settings.sequence_length for task, settings in tuning.by_task.items()}
-    for location, length in lengths.items():
-        if length is not None and length < SHORTEST_SEQUENCE:
+    for location, length in _lengths(tuning).items():
+        if length < SHORTEST_SEQUENCE:
             message = f"{length} is too short; allowed: {SHORTEST_SEQUENCE} and longer"
             yield Violation((*location, "sequence_length"), message)
+
+
+def _long_sequences(experiment: Experiment, used: Sequence[str]) -> Iterator[Violation]:
+    """Yield the sequence lengths that the positions of an arm, or of a candidate of the search, cannot hold."""
+    baseline = experiment.baseline.architecture
+    others = {arm.name: arm.candidate.architecture for arm in experiment.accepted_arms}
+    space = experiment.search.space if experiment.search else {}
+    for path in (path for path in space if absolute_path(path)[:2] in POSITION_PATHS):
+        for value in space[path]:
+            with suppress(InvalidOverride):  # the design's own violations say why
+                others[f"{path} {label(value)}"] = apply(experiment.baseline, {path: value}).architecture
+    lengths = _lengths(experiment.fine_tuning)
+    own = all(("by_task", task) in lengths for task in used)
+    for location, length in lengths.items():
+        read = others if location or not own else {}
+        found = (f"{name}: {reason}" for name, each in read.items() if (reason := each.too_long(length)))
+        if reason := baseline.too_long(length) or next(found, None):
+            yield Violation((*location, "sequence_length"), reason)
+
+
+def _lengths(tuning: FineTuning) -> dict[tuple[str, ...], int]:
+    """Return the sequence length of all tasks, and those of single ones, by their places."""
+    own = {("by_task", task): settings.sequence_length for task, settings in tuning.by_task.items()}
+    return {(): tuning.sequence_length, **{place: length for place, length in own.items() if length is not None}}
 
 
 def _own_task_violations(tuning: FineTuning) -> Iterator[Violation]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from itertools import product
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -291,10 +290,7 @@ def objectives_of(experiment: Experiment) -> Iterator[Objective]:
 
 
 def searched_objectives(experiment: Experiment) -> Iterator[Objective]:
-    """Yield the objectives of every combination of a search's axes of objectives; invalid ones are left out."""
-    for design in experiment.designs:
-        space = design.space if isinstance(design, Search) else {}
-        axes = {path: values for path, values in space.items() if path.partition(".")[0] == "objective"}
-        for values in product(*axes.values()) if axes else ():
-            with suppress(InvalidOverride):  # the design's own violations say why
-                yield apply(experiment.baseline, dict(zip(axes, values, strict=True))).objective
+    """Yield the objectives at the points of a search's axes of objectives; invalid ones are left out."""
+    for point in experiment.search.objective_points if experiment.search else ():
+        with suppress(InvalidOverride):  # the design's own violations say why
+            yield apply(experiment.baseline, point).objective

@@ -138,7 +138,8 @@ def write_provenance(folder: Path, model_type: str, sources: Mapping[str, str], 
 def differing_fields(checkpoint: Architecture, architecture: Architecture) -> Iterator[str]:
     """Yield the fields in which an architecture's weights differ from a checkpoint's, with both values."""
     declared, imported = _without_padding(architecture), _without_padding(checkpoint)
-    for name in Architecture.model_fields:
+    kind = type(declared) if type(declared) is type(imported) else Architecture
+    for name in kind.model_fields:
         value, checkpoint_value = (_shown(getattr(each, name)) for each in (declared, imported))
         if value != checkpoint_value:
             yield f"{name} {value} here, {checkpoint_value} in the initial checkpoint"

@@ -1,6 +1,8 @@
 """A search: a sampler proposes candidates in cohorts, from the results of earlier cohorts."""
 
 from collections.abc import Iterator, Mapping
+from itertools import product
+from math import prod
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -10,7 +12,7 @@ from search_space.candidate import Candidate
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.structure import Structure
 from search_space.structure.option import StackName
-from steeplechase.configuration.designs.axes import impossible_with_every_option
+from steeplechase.configuration.designs.axes import POINTS_TRIED, impossible_with_every_option
 from steeplechase.configuration.designs.axis_values import VALUES_AT_MOST, Axis
 from steeplechase.foundation.errors import Violation, listed_twice
 from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Seed
@@ -139,6 +141,17 @@ class Search(Schema):
                 else:
                     options, alone = self._options(path), {path: value}
                     yield from impossible_with_every_option(self.space, baseline, options, alone, location)
+
+    @property
+    def objective_points(self) -> Iterator[Mapping[str, Any]]:
+        """The combinations of the axes of objectives; of many, those that differ in one number from the first."""
+        axes = {path: values for path, values in self.space.items() if path.partition(".")[0] == "objective"}
+        numbers = [path for path, values in axes.items() if all(type(each) in (int, float) for each in values)]
+        first = {path: values[:1] if path in numbers else values for path, values in axes.items()}
+        few = prod(map(len, axes.values())) <= POINTS_TRIED
+        for chosen in (axes,) if few else (first, *({**first, path: axes[path]} for path in numbers)):
+            for values in product(*chosen.values()) if axes else ():
+                yield dict(zip(chosen, values, strict=True))
 
     def _structure_violations(self, baseline: Architecture) -> Iterator[Violation]:
         """Yield structures without programs over the baseline, and axes that they already have."""

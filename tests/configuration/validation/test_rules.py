@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from runners.dag import shared_stages
-from steeplechase.configuration.experiment import Experiment
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
+from steeplechase.configuration.experiment import Experiment, searched_objectives
 from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.configuration.initial_checkpoint import differing_fields
 from steeplechase.configuration.loading import experiment_in, load_experiment
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.configuration.validation.metrics import unmeasured
@@ -168,3 +170,16 @@ def test_a_task_of_another_scale_is_known_to_margins_alone() -> None:
     wrong = unmeasured("col", TUNING, any_scale=True) or ""
     assert "'col' is not measured here" in wrong
     assert wrong.endswith("Did you mean 'cola'?")
+
+
+def test_a_decoder_of_another_depth_than_the_initial_checkpoints_is_named() -> None:
+    checkpoint = EncoderDecoderArchitecture(decoder_depth=2)
+    deeper = EncoderDecoderArchitecture(decoder_depth=3)
+    assert [*differing_fields(checkpoint, deeper)] == ["decoder_depth 3 here, 2 in the initial checkpoint"]
+
+
+def test_three_axes_of_an_objective_are_validated_without_their_product(tmp_path: Path) -> None:
+    shares = ("mask_token_share", "random_token_share")
+    axes = ", ".join(f"objective.{name}: {{ low: 0.01, high: 0.5, step: 0.01 }}" for name in (*shares, "mask_rate"))
+    found = loaded(tmp_path, "masked_language_model", SEARCH.format(axis=axes))
+    assert len([*searched_objectives(found)]) == 151

@@ -76,6 +76,8 @@ def _check(given: Mapping[str, Any]) -> None:
         raise ValueError(f"step is {given['step']:g}; a number above 0 is needed")
     if "log" in given and (given["log"] is not True or low <= 0):
         raise ValueError("a logarithmic range has `log: true` and a low above 0")
+    if not isfinite(high / low if "log" in given else (high - low) / given["step"]):
+        raise ValueError(f"the range from {low:g} to {high:g} has more values than can be counted")
 
 
 def _spaced_by_step(low: float, high: float, step: float) -> tuple[int | float, ...]:

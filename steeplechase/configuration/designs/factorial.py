@@ -1,5 +1,6 @@
 """Designs over the values of axes: one factor at a time, a full factorial, axes that vary together."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -67,11 +68,20 @@ class OneFactor(PointDesign):
         return sum(len(values) for values in self.vary.values())
 
     def points(self, baseline: Candidate) -> Iterator[Point]:
-        """Yield a point for every value that differs from the baseline's."""
+        """Yield a point for every value that differs from the baseline's.
+
+        A name has the last word of the path; the whole path where another axis would give the same name.
+        """
+        names = Counter(_short_name(path, value) for path, values in self.vary.items() for value in values)
         for path, values in self.vary.items():
             for position, value in enumerate(values):
                 if not equals_baseline(baseline, {path: value}):
-                    name = f"{path.rsplit('.', 1)[-1]}={label(value)}"
+                    short = _short_name(path, value)
+                    name = (
+                        short
+                        if names[short] == [*map(label, values)].count(label(value))
+                        else f"{path}={label(value)}"
+                    )
                     yield Point(name, {path: value}, ("vary", path, position), {path: level(value)})
 
     def own_violations(self, baseline: Candidate) -> Iterator[Violation]:
@@ -79,6 +89,10 @@ class OneFactor(PointDesign):
         for path, values in self.vary.items():
             if not values:
                 yield Violation(("vary", path), "no values to vary over; list at least one")
+
+
+def _short_name(path: str, value: object) -> str:
+    return f"{path.rpartition('.')[2]}={label(value)}"
 
 
 class Zip(PointDesign):

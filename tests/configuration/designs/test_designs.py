@@ -57,6 +57,13 @@ def test_one_factor_gives_the_baseline_and_one_arm_per_value_each_changed_in_tha
     assert violation_lines(design) == []
 
 
+def test_two_axes_with_one_last_word_have_names_of_their_own() -> None:
+    values = {"recipe.peak_learning_rate": (1e-3,), "fine_tuning.peak_learning_rate": (1e-3, 2e-3)}
+    names = [arm.name for arm in arms_of(OneFactor(vary=values))[1:]]
+    both = ["recipe.peak_learning_rate=0.001", "fine_tuning.peak_learning_rate=0.001"]
+    assert names == [*both, "peak_learning_rate=0.002"]
+
+
 @given(vary())
 def test_a_list_keeps_names_order_and_changes_of_its_arms(axes: dict[str, Any]) -> None:
     wanted = {f"arm-{axis}": {axis: values[0]} for axis, values in axes.items()}

@@ -238,6 +238,8 @@ def test_a_range_is_its_values(written: dict[str, Any], values: tuple[float, ...
         ),
         ("{ low: 1, hihg: 4, step: 1 }", "hihg: not a key of a range"),
         ("{ low: 4, high: 1, step: 1 }", "the range from 4 to 1 is empty"),
+        ("{ low: 0, high: 1, step: 1.0e-320 }", "the range from 0 to 1 has more values than can be counted"),
+        ("{ low: 1.0e-300, high: 1.0e+300, log: true }", "the range from 1e-300 to 1e+300 has more values"),
         ("{ low: 1, high: 4, step: 0 }", "step is 0; a number above 0 is needed"),
         ("{ low: 0, high: 4, log: true }", "a logarithmic range has `log: true` and a low above 0"),
         ("{ low: 1, high: 4, log: false }", "a logarithmic range has `log: true` and a low above 0"),

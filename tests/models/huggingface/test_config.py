@@ -227,6 +227,15 @@ def test_a_config_of_a_later_family_is_refused_with_the_reason(name: str) -> Non
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+def test_a_key_with_a_value_of_any_type_is_read_or_refused(family: str) -> None:
+    values: tuple[JsonValue, ...] = (["a"], {"a": 1}, None, "x", 1.5, 10**12)
+    for key in FAMILIES[family].completed({}):
+        for value in values:
+            read = config.read({"model_type": family, key: value})
+            assert (read.architecture is None) == bool(read.reasons), (key, value)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 def test_an_omitted_key_has_the_default_of_transformers(family: str) -> None:
     said: Any = transformers.AutoConfig.for_model(family).to_dict()
     for key, value in FAMILIES[family].defaults.items():

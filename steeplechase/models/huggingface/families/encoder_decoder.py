@@ -136,6 +136,9 @@ class EncoderDecoderFamily(Family):
         for one, other in self.pairs_of_equals:
             if configured[one] != configured[other]:
                 yield f"{other}: {configured[other]!r:.80} is not supported; allowed: {one}, {configured[one]!r:.80}"
+        longest = configured["max_position_embeddings"]
+        if not isinstance(longest, int) or isinstance(longest, bool) or longest < 1:
+            yield f"max_position_embeddings: {longest!r:.80} is not a whole number from 1"
         if not isinstance(configured["scale_embedding"], bool):
             yield f"scale_embedding: {configured['scale_embedding']!r:.80} is not true or false"
 

@@ -218,7 +218,7 @@ class Family(ABC):
         for key, value in self.fixed.items():
             if configured[key] != value:
                 yield f"{key}: {configured[key]!r:.80} is not supported; allowed: {value!r}"
-        if self.activation and configured[self.activation] not in self.activations:
+        if self.activation and configured[self.activation] not in [*self.activations]:
             found, allowed = configured[self.activation], ", ".join(map(repr, self.activations))
             yield f"{self.activation}: {found!r:.80} is not supported; allowed: {allowed}"
         if self.epsilon:

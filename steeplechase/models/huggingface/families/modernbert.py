@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from search_space.activation import GATED
 from search_space.architecture import Architecture
+from search_space.layer_lists import BLOCKS_AT_MOST
 from search_space.layer_program import Sublayer, SublayerKind
 from search_space.position import RotaryPositions
 from search_space.stack import self_attentions
@@ -83,7 +84,8 @@ class ModernBert(Family):
         configured = {**self.fixed, **super().completed(document)}
         depth, every = configured["num_hidden_layers"], configured.get("global_attn_every_n_layers", 3)
         if configured.get(LAYERS) is None and isinstance(depth, int) and isinstance(every, int) and every > 0:
-            configured[LAYERS] = [SLIDING if number % every else FULL for number in range(depth)]
+            named = range(min(depth, BLOCKS_AT_MOST + 1))  # more are refused
+            configured[LAYERS] = [SLIDING if number % every else FULL for number in named]
         given = configured.get(ROTARY)
         given = given if isinstance(given, dict) else {}
         configured[ROTARY] = {
@@ -99,7 +101,9 @@ class ModernBert(Family):
         if isinstance(window, bool) or not isinstance(window, int) or window < 2 or window % 2:
             yield f"{WINDOW}: {window!r:.80} is not an even number from 2"
         depth = configured["num_hidden_layers"]
-        if not isinstance(kinds, list) or len(kinds) != depth or any(each not in BASES for each in kinds):
+        if isinstance(depth, int) and depth > BLOCKS_AT_MOST:
+            yield f"num_hidden_layers: {depth} blocks are too many; allowed: 1 to {BLOCKS_AT_MOST}"
+        elif not isinstance(kinds, list) or len(kinds) != depth or any(each not in [*BASES] for each in kinds):
             yield f"{LAYERS}: {kinds!r:.80} is not {depth!r:.20} times {FULL} or {SLIDING}"
         for key in ("norm_bias", "attention_bias", "mlp_bias"):
             if not isinstance(configured[key], bool):

@@ -95,7 +95,7 @@ def _probe_reference(state: RunState) -> JsonValue:
     if probe is None or state.rows.fact(PROBE_REFERENCE) is not None or state.rows.decisions():
         return None
     primary = state.experiment.fine_tuning.primary_metric
-    found = references_of([*state.shared_records.values()], primary).get(probe.task)
+    found = references_of([*state.shared_records.values()], primary, (probe.task,)).get(probe.task)
     return None if found is None else ProbeReference.of(found).model_dump(mode="json")
 
 

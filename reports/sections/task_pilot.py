@@ -59,7 +59,7 @@ class PilotedArm:
 
 def pilot_of(results: Results) -> tuple[PilotedArm, ...]:
     """Return every arm on every task that it has scores on, in the order of the tasks' names and of the table."""
-    references = references_of(results.snapshot.shared, results.primary)
+    references = references_of(results.snapshot.shared, results.primary, results.tasks)
     return tuple(
         piloted for name in results.tasks if name in references for piloted in _of_task(results, references[name])
     )

@@ -264,8 +264,9 @@ class RunState:
         if not self.has_policy:
             return None
         if self._race is None:
-            primary = self.experiment.fine_tuning.primary_metric
-            self._race = RaceOfTrials(self.experiment, references_of([*self.shared_records.values()], primary))
+            tuning = self.experiment.fine_tuning
+            references = references_of([*self.shared_records.values()], tuning.primary_metric, tuning.tasks)
+            self._race = RaceOfTrials(self.experiment, references)
         for record in self._results:
             self._race.add(record)
         self._results.clear()

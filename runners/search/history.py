@@ -128,7 +128,7 @@ def scored_tasks(
     """Return the tasks that the score is the mean of: those that are not below a reference over some trials."""
     tasks, primary = experiment.fine_tuning.tasks, experiment.fine_tuning.primary_metric
     values, _ = results_by_arm(_values(experiment, trials, labels, ()))
-    return tasks_in_score(tasks, standings(references_of(shared_records(rows), primary), values, tasks))
+    return tasks_in_score(tasks, standings(references_of(shared_records(rows), primary, tasks), values, tasks))
 
 
 def _values(

@@ -4,7 +4,7 @@ A stage that made its examples before the rules of extractive questions were com
 `references`, which was measured later on the same examples and says when and by which command.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -122,13 +122,15 @@ class TaskReferences:
         return {name: value for name, value in found.items() if value is not None}
 
 
-def references_of(shared: Sequence[Record], primary: PrimaryMetric) -> dict[str, TaskReferences]:
-    """Return the references of every task whose examples have been made, by the task's name.
+def references_of(
+    shared: Sequence[Record], primary: PrimaryMetric, tasks: Collection[str]
+) -> dict[str, TaskReferences]:
+    """Return the references of those tasks whose examples have been made, by the task's name.
 
-    `shared` are the records of the stages that all trials share.
+    `shared` are the records of the stages that all trials share; an earlier version of the file may have had others.
     """
     found: dict[str, TaskReferences] = {}
-    for _, made in with_results(shared, ExamplesResult):
+    for made in (result for _, result in with_results(shared, ExamplesResult) if result.task in tasks):
         metric = primary(made.task)
         untrained = untrained_scores(shared, made.task, metric)
         words, ngram = (_score(scores, metric) for scores in (made.bag_of_words, made.ngram))

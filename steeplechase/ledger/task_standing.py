@@ -85,7 +85,7 @@ def standings(
 def task_standings(snapshot: Snapshot, tasks: Sequence[str], primary: PrimaryMetric) -> dict[str, TaskStanding]:
     """Return the standing of every task of an experiment that has references and values."""
     values = means_of(nested_values_of(snapshot, tasks, primary))
-    return standings(references_of(snapshot.shared, primary), values, tasks)
+    return standings(references_of(snapshot.shared, primary, tasks), values, tasks)
 
 
 def tasks_in_score(tasks: Sequence[str], found: Mapping[str, TaskStanding]) -> tuple[str, ...]:

@@ -6,8 +6,9 @@ import pytest
 
 from runners.plan_notes import final_notes, reference_notes, standings_in
 from steeplechase.ledger.paths import ResultPaths
-from steeplechase.ledger.task_references import TaskReferences
+from steeplechase.ledger.task_references import TaskReferences, references_of
 from steeplechase.ledger.task_standing import standing_of
+from tests.factories.reports import examples_record
 from tests.factories.simulated_training import SEARCH, experiment, search
 
 TASKS = ("docs_pair", "docs_acceptability", "docs_minimal_pairs")
@@ -28,6 +29,12 @@ def test_a_task_below_a_reference_by_the_results_so_far_is_announced_and_one_abo
     )
     assert unknown.startswith("docs_minimal_pairs: a verdict rests on a task only where")
     assert standings_in(course, ResultPaths.of(tmp_path / "results" / "none")) == {}
+
+
+def test_tasks_that_the_file_no_longer_declares_have_no_references(tmp_path: Path) -> None:
+    shared = [examples_record("docs_pair"), examples_record("reviews")]  # a table of an earlier version of the file
+    course = experiment(tmp_path, fine_tuning={"tasks": ["docs_pair"], "seeds": [1], "sequence_length": 16})
+    assert [*references_of(shared, course.fine_tuning.primary_metric, course.fine_tuning.tasks)] == ["docs_pair"]
 
 
 @pytest.mark.parametrize(("count", "most"), [(1, 1), (2, 2), (3, 3), (9, 3)])

@@ -153,12 +153,13 @@ class Architecture(ArchitectureByKind):
             if self.layers is not None:
                 yield Violation(("layers",), str(error))
             return
+        distinct = tuple(dict.fromkeys(made))  # equal blocks break the same rules
         # without a program, `violations` reports the sizes of feed-forward networks under their own fields
-        checked = made if self.layers is not None else [block[:1] for block in made]
+        checked = distinct if self.layers is not None else [block[:1] for block in distinct]
         for mistake in sublayer_mistakes(checked):
             yield Violation(where, mistake)
         yield from shared_violations(self.sharing, self.normalisation, made)
-        yield from reading_violations(self.stack_sizes, self.program.items, self.normalisation, made)
+        yield from reading_violations(self.stack_sizes, self.program.items, self.normalisation, distinct)
 
     @property
     def program(self) -> LayerProgram:

@@ -100,9 +100,11 @@ def convolutions(made: Iterable[Block]) -> Iterator[Convolution]:
 
 def self_attentions(made: Iterable[Block]) -> Iterator[SelfAttention]:
     """Yield each self-attention sublayer, those of parallel branches too."""
-    sublayers = (sublayer for block in made for sublayer in block)
-    branches = ((each.first, each.second) if isinstance(each, ParallelSublayers) else (each,) for each in sublayers)
-    yield from (each for pair in branches for each in pair if isinstance(each, SelfAttention))
+    for sublayer in (sublayer for block in made for sublayer in block):
+        parallel = isinstance(sublayer, ParallelSublayers)
+        for each in (sublayer.first, sublayer.second) if parallel else (sublayer,):
+            if isinstance(each, SelfAttention):
+                yield each
 
 
 def _declaration(item: Item, sizes: StackSizes) -> SublayerDeclaration:

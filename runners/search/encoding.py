@@ -1,5 +1,6 @@
 """Encoding of candidates as points of a search space: the axes of a candidate, sampling, validity, mutation."""
 
+import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Protocol
@@ -16,7 +17,7 @@ from search_space.structure.option import StackName, program_of
 from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.designs.search import Search, by_layer
 from steeplechase.foundation.canonical import canonical, canonical_text, fingerprint
-from steeplechase.foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue, cached_until_options_change
 
 DRAWN_POINTS = 256
 """Points that were drawn last, of which it is known whether they are possible."""
@@ -45,14 +46,16 @@ def draw(design: Search, baseline: Candidate, choose: Choose) -> dict[str, Any] 
     Return None if an option is invalid with the baseline's recipe.
     """
     point: dict[str, Any] = {}
-    document, outdated = baseline.model_dump(), False
-    for path in sorted(design.space, key=lambda path: path.count(".")):
+    paths = tuple(sorted(design.space, key=lambda path: path.count(".")))
+    axes, outdated = _axes_of(baseline, paths), False
+    for path in paths:
         if outdated:
-            chosen = _with_options(baseline, point)
+            options = {each: value for each, value in point.items() if isinstance(value, Mapping | str)}
+            chosen = _axes_with(baseline, canonical_text(options), paths)
             if chosen is None:
                 return None
-            document, outdated = chosen.model_dump(), False
-        if _has(document, path):
+            axes, outdated = chosen, False
+        if path in axes:
             values = labels(design, path, baseline)
             point[path] = design.space[path][values.index(choose(path, values))]
             outdated = isinstance(point[path], Mapping | str)
@@ -231,11 +234,16 @@ def uniformly(generator: Generator) -> Choose:
     return lambda _, values: values[int(generator.integers(len(values)))]
 
 
-def _with_options(baseline: Candidate, point: dict[str, Any]) -> Candidate | None:
-    """Return the candidate with the options of a point and the baseline's sizes, to find the axes that it has."""
-    options = {path: value for path, value in point.items() if isinstance(value, Mapping | str)}
+def _axes_of(candidate: Candidate, paths: tuple[str, ...]) -> frozenset[str]:
+    document = candidate.model_dump()
+    return frozenset(path for path in paths if _has(document, path))
+
+
+@cached_until_options_change
+def _axes_with(baseline: Candidate, options: str, paths: tuple[str, ...]) -> frozenset[str] | None:
+    """Return the axes that the baseline has with options, written as JSON; None if these are invalid in it."""
     try:
-        return apply(baseline, options)
+        return _axes_of(apply(baseline, json.loads(options)), paths)
     except InvalidOverride:
         return None
 

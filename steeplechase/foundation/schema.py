@@ -3,6 +3,7 @@
 import json
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -151,7 +152,7 @@ def options_of(union: Any) -> tuple[Any, ...]:
         return get_args(union)
     if not _is_open(union):
         return (union,)
-    package = import_module(union.package)
+    package = sys.modules.get(union.package) or import_module(union.package)
     return with_stand_ins(union, _options_in(union, tuple(package.__path__)))
 
 

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Generator
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from steeplechase.foundation.randomness import stream
@@ -110,9 +111,15 @@ class PlantedPairs(PlantedCorpus):
 
     def sentence(self, random: "np.random.Generator") -> list[int]:
         """Return pairs, partners first."""
-        partners = stream(self.seed, "partners").permutation(self.pair_words).tolist()
+        partners = partners_of(self.seed, self.pair_words)
         seconds = random.integers(0, self.pair_words, self.sentence_pairs).tolist()
         return [word for second in seconds for word in (self.pair_words + partners[second], second)]
+
+
+@cache
+def partners_of(seed: int, pair_words: int) -> tuple[int, ...]:
+    """Return the number of the partner of each second word, drawn from the seed."""
+    return tuple(stream(seed, "partners").permutation(pair_words).tolist())
 
 
 class PlantedPeriod(PlantedCorpus):

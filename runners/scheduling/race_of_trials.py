@@ -189,10 +189,9 @@ class RaceOfTrials:
         self._candidates[name] = candidate
         self._names[candidate] = name
 
-    @property
-    def started(self) -> tuple[Arm, ...]:
-        """The candidates with their names, in starting order; they are built when asked for."""
-        return tuple(self._bred.arm(self._candidates[name], name) for name in self._started)
+    def started(self, first: int = 0) -> tuple[Arm, ...]:
+        """Return the candidates from a number on, with their names in starting order; built when asked for."""
+        return tuple(self._bred.arm(self._candidates[name], name) for name in self._started[first:])
 
     @property
     def parents(self) -> dict[str, str]:

@@ -1,7 +1,9 @@
 """Evolution breeds by the declared objective: a planted axis that moves it alone is found, and the other is not."""
 
+from functools import cache
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -47,13 +49,20 @@ def place(candidate: Candidate, objective: str) -> float:
     return VALUES.index(values[objective]) / 15
 
 
+@cache
+def raced_by(objective: str, seed: int) -> RaceOfTrials:
+    """Return the search by an objective with a seed."""
+    with TemporaryDirectory() as folder:
+        return raced(experiment(Path(folder), objective, seed))
+
+
 def raced(course: Experiment, chance: float = 0.0) -> RaceOfTrials:
     """Return the search of one worker; a child has its loss at every rung, and its score at the end."""
     references = TaskReferences(TASK, "accuracy", chance, None, None, {}, (10.0, 11.0))
     race = RaceOfTrials(course, {TASK: references})
     done = 0
-    while done < len(race.started):
-        arm = race.started[done]
+    while waiting := race.started(done):
+        arm = waiting[0]
         loss, score = 4 - place(arm.candidate, "held_out_loss"), 50 + 20 * place(arm.candidate, "score")
         for label in race.labels:
             race.add(record(arm.name, "pretrain", label, {"tokens": 64, "held_out_loss": loss}))
@@ -69,11 +78,11 @@ def record(arm: str, stage: str, label: str, result: dict[str, Any]) -> Record:
 
 @pytest.mark.parametrize("objective", MOVES)
 def test_children_after_ten_candidates_have_the_better_values_of_the_axis_that_moves_the_objective(
-    tmp_path: Path, objective: str
+    objective: str,
 ) -> None:
     other = next(name for name in MOVES if name != objective)
-    races = [raced(experiment(tmp_path, objective, seed)) for seed in SEEDS]
-    children = [arm.candidate for race in races for arm in race.started[GENERATION:]]
+    races = [raced_by(objective, seed) for seed in SEEDS]
+    children = [arm.candidate for race in races for arm in race.started()[GENERATION:]]
     moved, still = (fmean(place(candidate, name) for candidate in children) for name in (objective, other))
     assert moved > UNIFORM + 0.1
     assert moved > still + 0.1
@@ -81,8 +90,8 @@ def test_children_after_ten_candidates_have_the_better_values_of_the_axis_that_m
 
 def test_with_a_task_below_its_references_children_are_bred_by_the_loss(tmp_path: Path) -> None:
     below = raced(experiment(tmp_path, "score"), chance=90.0)
-    by_loss = raced(experiment(tmp_path, "held_out_loss"))
-    assert [arm.changes for arm in below.started] == [arm.changes for arm in by_loss.started]
+    by_loss = raced_by("held_out_loss", 0)
+    assert [arm.changes for arm in below.started()] == [arm.changes for arm in by_loss.started()]
 
 
 def test_a_run_by_score_is_taken_again_from_its_records(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_progressive_hurdles_in_run_take_the_decisions_of_the_policy_and_resume_
     for record in records:
         again.add(record)
     assert race is not None
-    assert [arm.identity for arm in again.started] == [arm.identity for arm in arms]
+    assert [arm.identity for arm in again.started()] == [arm.identity for arm in arms]
     assert (race.actions, race.parents) == (again.actions, again.parents)
     assert len({arm.identity for arm in arms}) == len(arms)
     for decision in decisions:

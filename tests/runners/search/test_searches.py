@@ -1,4 +1,4 @@
-"""Searches with every hurdle and sampler end, and do not depend on arrival order or process deaths."""
+"""Searches in the run loop: repeats, audits and warm starts; every hurdle is in `test_resumed_searches.py`."""
 
 import json
 import random
@@ -16,77 +16,20 @@ from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.records import TrialStatus
 from tests.factories import simulated_training as simulated
-from tests.factories.crashing_ledger import CrashingLedger
-from tests.factories.simulated_training import SEARCH, Killed, Track, curve, folder_of, found
+from tests.factories.simulated_training import SEARCH, Track, curve, folder_of, found
 
-MARKS = {"rungs": [640, 1280]}
-HURDLES: dict[str, Mapping[str, Any]] = {
-    "progressive_mean": {"kind": "progressive_mean", **MARKS},
-    "all_so_far": {"kind": "progressive_mean", **MARKS, "population": "all_so_far"},
-    "top_fraction": {"kind": "top_fraction", **MARKS},
-    "asha": {"kind": "asha", **MARKS, "reduction_factor": 2.0},
-    "rank_checked": {"kind": "rank_checked", "reduction_factor": 2.0, "correlation": 0.1},
-    "hyperband": {"kind": "hyperband", **MARKS, "reduction_factor": 2.0},
-    "probe": {"kind": "top_fraction", **MARKS, "probe": {"task": "docs_pair"}},
-}
-CANDIDATES = {"gp": 5}
-"""Candidates of a search by sampler, where fewer than usual; a proposal of the Gaussian process takes a second."""
+HURDLE: Mapping[str, Any] = {"kind": "top_fraction", "rungs": [640, 1280]}
+PROBE: Mapping[str, Any] = {**HURDLE, "probe": {"task": "docs_pair"}}
 HALF = {"share": 0.5, "seed": 3}
 
 
-def light(track: Track, hurdle: str) -> Track:
-    """Keep the run in memory, except for the predictions of a probe."""
-    track.publishes = hurdle == "probe"
-    return track
-
-
-def search(folder: Path, hurdle: str = "top_fraction", audit: Any = None, **design: Any) -> Experiment:
-    pretraining = {"tokens": 2560, "seeds": [1], "hurdle": HURDLES[hurdle], "audit": audit}
-    parts = {"fine_tuning": {"sequence_length": 16}} if hurdle == "probe" else {}
-    return simulated.search(folder, design={**SEARCH, **design}, pretraining=pretraining, **parts)
-
-
-def unlucky(work: StageTask) -> Outcome | Failure:
-    """Return normal outcomes, except for candidates that diverge; failures are tested elsewhere."""
-    luck = simulated.chance_of("luck", work.stage.key)
-    if work.trial is None or work.trial.startswith("baseline"):
-        return curve(work)
-    if luck < 0.2:
-        return simulated.diverged(work)
-    return curve(work)
+def search(folder: Path, audit: Any = None, **design: Any) -> Experiment:
+    pretraining = {"tokens": 2560, "seeds": [1], "hurdle": HURDLE, "audit": audit}
+    return simulated.search(folder, design={**SEARCH, **design}, pretraining=pretraining)
 
 
 def text(track: Track) -> str:
     return json.dumps(found(track.run()), sort_keys=True)
-
-
-@pytest.mark.parametrize("hurdle", HURDLES)
-def test_every_search_ends_and_does_not_depend_on_the_order_of_results(tmp_path: Path, hurdle: str) -> None:
-    course, seen = search(tmp_path, hurdle, HALF), set()
-    for seed in range(4):
-        track = light(Track(course, folder_of(tmp_path, str(seed)), unlucky, 1 + seed, random.Random(seed)), hurdle)
-        track.ledger_path = Path(":memory:")
-        seen.add(text(track))
-        assert track.last is not None
-        standings = {history.status for history in track.last.histories}
-        assert standings <= {TrialStatus.FINISHED, TrialStatus.STOPPED, TrialStatus.DIVERGED}
-        assert TrialStatus.STOPPED in standings
-    assert len(seen) == 1
-
-
-@pytest.mark.parametrize("hurdle", HURDLES)
-def test_a_search_killed_between_any_rows_is_resumed_with_the_same_decisions(tmp_path: Path, hurdle: str) -> None:
-    course = search(tmp_path, hurdle, HALF, max_candidates=7, cohort=4)
-    expected = found(Track(course, folder_of(tmp_path, "whole")).run())
-    for rows in range(6, 60, 9):
-        folder = folder_of(tmp_path, f"before {rows}")
-        crashing = light(
-            Track(course, folder, ledger_type=lambda path, rows=rows: CrashingLedger(path, rows)), hurdle
-        )
-        try:
-            crashing.run()
-        except Killed:
-            assert found(light(Track(course, folder, order=random.Random(rows)), hurdle).run()) == expected
 
 
 @pytest.mark.parametrize(
@@ -94,10 +37,10 @@ def test_a_search_killed_between_any_rows_is_resumed_with_the_same_decisions(tmp
     [
         ({"pretraining": {"hurdle": {"kind": "finite"}, "audit": HALF}}, "an audit needs a hurdle with rungs"),
         (
-            {"pretraining": {"hurdle": {**HURDLES["probe"], "probe": {"task": "docs_pear"}}}},
+            {"pretraining": {"hurdle": {**PROBE, "probe": {"task": "docs_pear"}}}},
             "Did you mean 'docs_pair'?",
         ),
-        ({"pretraining": {"hurdle": HURDLES["probe"]}, "fine_tuning": {}}, "128 is longer than the 16 positions"),
+        ({"pretraining": {"hurdle": PROBE}, "fine_tuning": {}}, "128 is longer than the 16 positions"),
         ({"design": {**SEARCH, "objectives": ["parameters"]}}, "parameters is a cost"),
         ({"design": {**SEARCH, "objectives": ["score", "score"]}}, "'score' is listed twice"),
     ],
@@ -108,10 +51,12 @@ def test_an_invalid_search_is_refused_with_a_reason(tmp_path: Path, parts: Any, 
     assert message in " ".join(violation.message for violation in violations_of(wrong))
 
 
-@pytest.mark.parametrize("sampler", ["tpe", "gp", "nsga2"])
-def test_a_search_is_deterministic_in_the_seed_for_any_number_of_workers(tmp_path: Path, sampler: str) -> None:
-    candidates = CANDIDATES.get(sampler, SEARCH["max_candidates"])
-    course, seen = search(tmp_path, sampler=sampler, max_seeds=2, max_candidates=candidates), set()
+def test_a_search_by_a_gaussian_process_is_the_same_for_any_number_of_workers(
+    tmp_path: Path,
+) -> None:
+    """Those by other samplers are in `test_resumed_searches.py`: here a proposal takes a second."""
+    candidates, seen = 5, set[str]()
+    course = search(tmp_path, sampler="gp", max_seeds=2, max_candidates=candidates)
     for seed in range(2):
         track = Track(course, tmp_path, workers=1 + 2 * seed, order=random.Random(seed), publishes=False)
         track.ledger_path = Path(":memory:")
@@ -121,9 +66,8 @@ def test_a_search_is_deterministic_in_the_seed_for_any_number_of_workers(tmp_pat
     assert sum(name not in ("baseline/2",) for name in trials) == candidates
 
 
-@pytest.mark.parametrize("sampler", ["tpe", "nsga2"])
-def test_a_search_with_several_objectives_ends(tmp_path: Path, sampler: str) -> None:
-    course = search(tmp_path, sampler=sampler, objectives=["held_out_loss", "parameters"])
+def test_a_search_with_several_objectives_ends(tmp_path: Path) -> None:
+    course = search(tmp_path, sampler="nsga2", objectives=["held_out_loss", "parameters"])
     assert len(found(Track(course, tmp_path).run())["trials"]) == SEARCH["max_candidates"]
 
 

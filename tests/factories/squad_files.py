@@ -1,10 +1,22 @@
-"""Small SQuAD files, written the way the official ones are."""
+"""SQuAD files: the published ones, each read once, and small ones written the way these are."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from steeplechase.tasks.labelled.task import Version
+from steeplechase.tasks.squad.files import Part, squad_file
+from steeplechase.tasks.squad.questions import SquadFile, read_squad
+from tests.factories.published_data import published
+
 Json = dict[str, Any]
+
+
+@cache
+def official(version: Version, part: Part = "dev") -> SquadFile:
+    """Return the questions of a published file."""
+    return read_squad(squad_file(published("squad"), version, part), version)
 
 
 def question(identifier: str, text: str, *answers: tuple[str, int], impossible: bool | None = None) -> Json:

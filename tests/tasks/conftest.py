@@ -33,9 +33,9 @@ def test_documents(assembled: Path) -> list[Document]:
 
 
 @pytest.fixture(scope="session")
-def tokenizer(assembled: Path) -> Tokenizer:
-    texts = [document.text for document in read_documents(assembled, "train")]
-    return train_tokenizer(WordPieceTraining(), texts[:1500], 3000)
+def tokenizer() -> Tokenizer:
+    documents = DocumentationCorpus(distributions=("optuna",), maximum_megabytes=0.4).documents(silent)
+    return train_tokenizer(WordPieceTraining(), [document.text for document in documents], 1000)
 
 
 @pytest.fixture

@@ -7,13 +7,12 @@ import pytest
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.labelled.task import Version
-from steeplechase.tasks.squad.files import is_official_name, squad_file
+from steeplechase.tasks.squad.files import Part, is_official_name, squad_file
 from steeplechase.tasks.squad.questions import read_squad
-from tests.factories.published_data import published
-from tests.factories.squad_files import document, question, write
+from tests.factories.squad_files import document, official, question, write
 
 TEXT = "The Normans gave their name to Normandy, a region in France."
-PUBLISHED: list[tuple[Version, str, int, int]] = [
+PUBLISHED: list[tuple[Version, Part, int, int]] = [
     ("v1.1", "train", 11877, 11877),
     ("v1.1", "dev", 10570, 10570),
     ("v2.0", "train", 5147, 5147 - 348),
@@ -23,10 +22,9 @@ PUBLISHED: list[tuple[Version, str, int, int]] = [
 
 @pytest.mark.parametrize(("version", "part", "count", "answerable"), PUBLISHED)
 def test_the_published_files_have_the_published_counts(
-    version: Version, part: str, count: int, answerable: int
+    version: Version, part: Part, count: int, answerable: int
 ) -> None:
-    path = squad_file(published("squad"), version, "train" if part == "train" else "dev")
-    file = read_squad(path, version)
+    file = official(version, part)
     assert len(file.questions) == len({each.identifier for each in file.questions}) == count
     assert sum(each.answerable for each in file.questions) == answerable
     assert (file.answers_moved, file.answers_lost, file.notes) == (0, 0, ())

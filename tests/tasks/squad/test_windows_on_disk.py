@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from steeplechase.foundation.errors import CorruptionError
-from steeplechase.tasks.squad.files import squad_file
 from steeplechase.tasks.squad.official_metrics import chosen_threshold, squad_scores
 from steeplechase.tasks.squad.prepare import held_out, taken
-from steeplechase.tasks.squad.questions import Answer, Question, read_squad
+from steeplechase.tasks.squad.questions import Answer, Question
 from steeplechase.tasks.squad.spans import with_threshold
 from steeplechase.tasks.squad.windows import (
     Windows,
@@ -19,7 +18,7 @@ from steeplechase.tasks.squad.windows import (
     save_questions,
 )
 from steeplechase.tasks.tokenizer import Tokenizer
-from tests.factories.published_data import published
+from tests.factories.squad_files import official
 
 
 def questions(count: int = 40) -> list[Question]:
@@ -70,7 +69,7 @@ def test_a_damaged_file_is_reported(tmp_path: Path, tokenizer: Tokenizer) -> Non
 
 
 def test_the_held_out_part_shares_no_paragraph_and_loses_no_question() -> None:
-    file = read_squad(squad_file(published("squad"), "v2.0", "train"), "v2.0")
+    file = official("v2.0", "train")
     learned, aside = held_out(file.questions)
     assert {each.context for each in learned}.isdisjoint(each.context for each in aside)
     assert sorted([*learned, *aside], key=lambda each: each.identifier) == sorted(

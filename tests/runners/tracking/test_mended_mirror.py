@@ -3,8 +3,6 @@
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
@@ -26,6 +24,7 @@ from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.trial_history import TrialHistory
 from tests.factories.mlflow_rows import everything, rows, statuses, values_of_tag
 from tests.factories.reports import primary
+from tests.factories.sync_and_kill import mirror_and_kill
 from tests.factories.tracked_study import still_running, study
 from tests.ledger.test_contamination import view
 
@@ -222,19 +221,11 @@ def test_a_score_over_other_tasks_replaces_the_earlier_one(store: TrackingStore)
     assert (below, described) == (every, "docs_answer, docs_pair")
 
 
-HERE = Path(__file__).parent
-
-
-MIRROR_AND_KILL = "tests.factories.sync_and_kill"
-
-
 def test_after_a_kill_at_any_moment_the_next_mirror_has_each_run_once_and_none_open(tmp_path: Path) -> None:
     chance = random.Random(20261121)
-    runs_there = [-1, 0, *sorted(chance.sample(range(1, 25), 3))]  # -1: while the database is being made
-    moments = [f"{runs}:{chance.uniform(0, 0.5 if runs < 0 else 0.03)}" for runs in runs_there]
-    command = [sys.executable, "-m", MIRROR_AND_KILL, str(tmp_path), *moments]
-    done = subprocess.run(command, cwd=HERE.parents[2], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "killed\n" * len(moments)), done.stderr
+    runs_there = [-1, 0, *sorted(chance.sample(range(1, 25), 2))]  # -1: while the database is being made
+    for runs in runs_there:
+        assert mirror_and_kill(tmp_path, runs, chance.uniform(0, 0.5 if runs < 0 else 0.03))
     store = TrackingStore.resolve(tmp_path, None, {})
     mirror(study(), store)
     _assert_whole(store)

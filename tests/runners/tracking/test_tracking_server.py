@@ -1,7 +1,6 @@
 """The server of a tracking store: on loopback alone, in its own environment, ended by an interrupt."""
 
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -15,7 +14,9 @@ from urllib.request import Request, urlopen
 import pytest
 from mlflow.server.security_utils import is_allowed_host_header
 
+from runners.tracking import TrackingStore, serve
 from runners.tracking.connectivity import ENFORCED, server_environment
+from steeplechase.foundation.errors import MachineError
 from tests.factories.paths import ROOT
 
 SERVER = "from pathlib import Path; import sys; from runners.tracking import TrackingStore, serve; "
@@ -49,11 +50,8 @@ def test_a_server_ignores_the_users_settings() -> None:
 
 
 def test_a_taken_port_is_refused_with_a_free_one(mirrored_results: Path, silent_port: int) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SERVE_IT, str(mirrored_results), str(silent_port)],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert re.search(rf"port {silent_port} is taken; \d+ is free", done.stderr)
+    with pytest.raises(MachineError, match=rf"port {silent_port} is taken; \d+ is free"):
+        serve(TrackingStore.resolve(mirrored_results, None, {}), silent_port, "table2-laptop")
 
 
 def test_the_server_answers_on_loopback_and_ends_on_interrupt(mirrored_results: Path, closed_port: int) -> None:

@@ -1,10 +1,9 @@
 """Data-parallel training: several processes have the losses of one, and a dead one repeats the stage."""
 
-import os
 import signal
-import subprocess
-import sys
 from dataclasses import dataclass
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -12,11 +11,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from runners.training.data_parallel import Processes
+from runners.training.data_parallel import Processes, joined
 from runners.training.loop import train
 from search_space.candidate import Candidate
 from search_space.objective.language_model import LanguageModel
 from search_space.objective.masked_language_model import MaskedLanguageModel
+from steeplechase.foundation.child_process import PartnerDied
 from tests.factories.small_experiments import SPAN_DYNAMIC, candidate
 from tests.factories.training_data import Run
 
@@ -99,39 +99,29 @@ def test_a_gradient_that_no_member_has_stays_absent_and_one_that_some_have_is_ad
         assert model["spare"].weight.grad is None
 
 
-MEMBER = """
-import sys
-from pathlib import Path
-import torch
-from steeplechase.foundation.child_process import PartnerDied
-from runners.training.data_parallel import joined
-with joined(int(sys.argv[1]), 2, Path(sys.argv[2]), False) as group:
-    print(group.total(torch.tensor([1.0 + group.rank])).item(), flush=True)
-    if group.rank == 0:
+def member(rank: int, meeting: Path, told: Connection) -> None:
+    """Tell the sum over two processes, then wait: the first for another sum, the second for its end."""
+    with joined(rank, 2, meeting, False) as group:
+        told.send(group.total(torch.tensor([1.0 + rank])).item())
+        if rank == 1:
+            signal.pause()
         try:
             group.total(torch.ones(1))
         except PartnerDied:
-            print("partner died", flush=True)
-    else:
-        sys.stdin.read()
-"""
+            told.send("partner died")
 
 
 def test_processes_add_up_and_notice_the_death_of_another(tmp_path: Path) -> None:
-    pipe = subprocess.PIPE
-    members = [
-        subprocess.Popen(
-            [sys.executable, "-c", MEMBER, str(rank), str(tmp_path / "meeting")], stdin=pipe, stdout=pipe, text=True
-        )
-        for rank in range(2)
-    ]
+    processes, (here, told) = get_context("fork"), Pipe(duplex=False)
+    members = [processes.Process(target=member, args=(rank, tmp_path / "meeting", told)) for rank in range(2)]
+    for each in members:
+        each.start()
     try:
-        for member in members:
-            assert member.stdout is not None
-            assert member.stdout.readline() == "3.0\n"
-        os.kill(members[1].pid, signal.SIGKILL)
-        assert members[0].communicate(timeout=60)[0] == "partner died\n"
+        assert [here.poll(60) and here.recv() for _ in members] == [3.0, 3.0]
+        members[1].kill()
+        assert here.poll(60)
+        assert here.recv() == "partner died"
     finally:
-        for member in members:
-            member.kill()
-            member.wait()
+        for each in members:
+            each.kill()
+            each.join()

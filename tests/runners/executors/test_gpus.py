@@ -30,7 +30,7 @@ from steeplechase.ledger.records import Status, TrialStatus
 from steeplechase.ledger.stage_results import FailedStage
 from steeplechase.tasks.contracts.small_candidates import small_candidate
 from tests.factories.paths import ROOT
-from tests.factories.simulated_training import Track, curve, folder_of, found, small_search, small_table
+from tests.factories.simulated_training import Track, curve, found, small_search, small_table
 from tests.factories.simulated_tune import Handed
 
 CARDS = ("0", "1", "2", "3")
@@ -164,23 +164,28 @@ def test_a_stage_is_retried_until_three_deaths_and_each_death_counts_once(tmp_pa
         assert failed.result.attempts == ATTEMPTS
 
 
-@settings(max_examples=25)
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return what a search comes to in which no process dies."""
+    folder = tmp_path_factory.mktemp("quiet")
+    return found(Track(small_search(folder), folder, curve).run())
+
+
+@settings(max_examples=15)
 @given(st.integers(1, 4), st.integers(0, 10_000))
 def test_decisions_of_a_search_do_not_depend_on_process_deaths(
-    tmp_path_factory: pytest.TempPathFactory, workers: int, seed: int
+    tmp_path_factory: pytest.TempPathFactory, quiet: dict[str, Any], workers: int, seed: int
 ) -> None:
     """Trials stop at hurdles and are suggested again after them, for any number of workers."""
-    folder = tmp_path_factory.mktemp("hall")
-    chance = random.Random(seed)
-    quiet = Track(small_search(folder_of(folder, "quiet")), folder / "quiet", curve).run()
+    folder, chance = tmp_path_factory.mktemp("storm"), random.Random(seed)
     storm = Handed(
-        small_search(folder_of(folder, "storm")),
-        folder / "storm",
+        small_search(folder),
+        folder,
         workers=workers,
         order=chance,
         dies=lambda key, before: before < ATTEMPTS - 1 and chance.random() < 0.3,
     )
-    assert found(storm.run()) == found(quiet)
+    assert found(storm.run()) == quiet
     assert storm.most <= workers
 
 

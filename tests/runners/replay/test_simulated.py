@@ -101,12 +101,13 @@ def test_a_simulated_search_is_the_run_with_the_same_losses(tmp_path: Path, desi
     ]
 
 
-@pytest.mark.parametrize("hurdle", COHORTS, ids=lambda hurdle: hurdle["kind"])
-@pytest.mark.parametrize("sampler", ["tpe", "random"])
+@pytest.mark.parametrize(
+    ("sampler", "hurdle"), [("random", COHORTS[1]), *(("tpe", hurdle) for hurdle in COHORTS)], ids=str
+)
 def test_a_simulated_search_by_cohorts_has_the_candidates_and_decisions_of_the_run(
-    tmp_path: Path, hurdle: dict[str, Any], sampler: str
+    tmp_path: Path, sampler: str, hurdle: dict[str, Any]
 ) -> None:
-    design = {"kind": "search", "space": trained.SPACE, "max_candidates": 20, "sampler": sampler, "random_share": 0.5}
+    design = {"kind": "search", "space": trained.SPACE, "max_candidates": 14, "sampler": sampler, "random_share": 0.5}
     audit = None if hurdle["kind"] == "finite" else {"share": 0.5}
     pretraining = {"tokens": 2560, "seeds": [1], "hurdle": hurdle, "audit": audit}
     experiment = trained.search(tmp_path, design=design, pretraining=pretraining)

@@ -52,7 +52,7 @@ def ended(track: Track, begun: list[Batch]) -> Snapshot:
             return track.last
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     make=experiments,
     executors=st.tuples(st.sampled_from(EXECUTORS), st.sampled_from(EXECUTORS)),

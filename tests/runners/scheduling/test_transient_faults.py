@@ -96,7 +96,7 @@ def run_until_nothing_fails(track: Track, chance: random.Random, kills: bool) ->
     raise AssertionError
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(make=experiments, seed=st.integers(0, 10**6), rate=st.sampled_from([0.05, 0.2, 0.5]), kills=st.booleans())
 def test_any_schedule_of_transient_faults_gives_the_table_without_faults(
     make: Callable[[Path], Experiment], seed: int, rate: float, kills: bool

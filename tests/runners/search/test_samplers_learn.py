@@ -1,13 +1,15 @@
 """Adaptive samplers learn from results: their points are better than uniform sampling."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
 from statistics import fmean
 from typing import Any, get_args
 
 import pytest
 from scipy.stats import ttest_rel
 
-from runners.search.encoding import labels, point_of
+from runners.search.encoding import KnownCandidates, labels, point_of
 from runners.search.observations import Observation
 from runners.search.optuna_sampler import propose
 from search_space.candidate import Candidate
@@ -39,9 +41,15 @@ def search(sampler: str, seed: int, **more: Any) -> Search:
     return Search.model_validate({**known, "max_candidates": 99, "max_seeds": 9, **more})
 
 
-def additive(design: Search, candidate: Candidate) -> float:
+@cache
+def candidate_at(point: str) -> Candidate:
+    """Return the candidate at a point, which is written as JSON."""
+    return apply(BASELINE, json.loads(point))
+
+
+def additive(design: Search, changes: Mapping[str, Any]) -> float:
     """Return a sum over the axes that a candidate has; which values are good is drawn from the search's seed."""
-    point, total = point_of(design, candidate), 5.0
+    point, total = point_of(design, candidate_at(json.dumps(changes))), 5.0
     for axis, label in point.items():
         known = labels(design, axis, BASELINE)
         effects = stream(design.seed, f"loss: effects of {axis}").permutation(len(known)) / len(known)
@@ -51,8 +59,8 @@ def additive(design: Search, candidate: Candidate) -> float:
 
 def told(design: Search, points: list[dict[str, Any]], share: float = 1.0) -> tuple[Observation, ...]:
     """Return observations of the baseline and of candidates, the best share of which is complete."""
-    baseline = (additive(design, BASELINE),)
-    found = [(additive(design, apply(BASELINE, point)),) for point in points]
+    baseline = (additive(design, {}),)
+    found = [(additive(design, point),) for point in points]
     bar = sorted(found)[int(len(found) * share) - 1] if found else ()
     seen = (
         Observation(point, (one[0], one[0]), True, one) if one <= bar else Observation(point, one[:1], False)
@@ -67,7 +75,7 @@ def even_draws(design: Search) -> list[dict[str, Any]]:
 
 
 def mean_of(design: Search, points: Iterable[dict[str, Any]]) -> float:
-    return fmean(additive(design, apply(BASELINE, point)) for point in points)
+    return fmean(additive(design, point) for point in points)
 
 
 def assert_better(pairs: list[tuple[float, float]]) -> None:
@@ -97,9 +105,9 @@ def test_conditional_axes_are_learned() -> None:
 
 def test_an_adaptive_search_outperforms_uniform_sampling() -> None:
     def later(design: Search) -> float:
-        points: list[dict[str, Any]] = []
+        points, known = list[dict[str, Any]](), KnownCandidates(design, BASELINE)
         for cohort in range(COHORTS):
-            points += propose(design, BASELINE, told(design, points), cohort, COHORT)
+            points += propose(design, BASELINE, told(design, points), cohort, COHORT, known=known)
         return mean_of(design, points[-COHORT * COHORTS // 2 :])
 
     assert_better([(later(search("tpe", seed)), later(search("random", seed))) for seed in range(SEEDS)])

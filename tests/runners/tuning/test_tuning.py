@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports.report import Report, build
@@ -45,13 +45,14 @@ def identity(point: Any) -> str:
 
 
 @given(tunings())
+@settings(max_examples=12)
 def test_the_points_are_all_combinations_once_and_begin_with_the_shared_recipe(tune: Tune) -> None:
     points = points_of(tune, BASELINE)
     assert points[0] == {}
     combinations = {identity(dict(zip(tune.vary, values, strict=True))) for values in product(*tune.vary.values())}
-    assert {identity(point) for point in points} == combinations | {identity({})}
-    assert len({identity(point) for point in points}) == len({name_of(point, tune, BASELINE) for point in points})
-    assert len({identity(point) for point in points}) == len(points)
+    identities = [identity(point) for point in points]
+    assert {*identities} == combinations | {identity({})}
+    assert len({*identities}) == len({name_of(point, tune, BASELINE) for point in points}) == len(points)
     for path, value in ((path, value) for point in points for path, value in point.items()):
         assert value in tune.vary[path]
         assert value != value_at(BASELINE, path) or path.startswith("recipe.schedule.")

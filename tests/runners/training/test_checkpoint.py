@@ -17,32 +17,20 @@ from torch import nn
 
 from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
 from runners.training.optimisers.adamw import adamw
-from search_space.candidate import Candidate
 from search_space.convolution import SpanDynamic
 from search_space.objective import Supersense
 from steeplechase.foundation.atomic_files import remove_directory
 from steeplechase.foundation.errors import CorruptionError
-from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.records import Status
 from steeplechase.models.encoder import Encoder
 from tests.factories.keys import KEY
 from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, SUPERSENSES, built, candidate, convolutions
-from tests.factories.training_data import Run, assert_bitwise_equal, learners, name_of
+from tests.factories.training_data import Run
 
 FILES = ("optimiser.safetensors", "place.json", "sha256.json", "weights.safetensors")
 LEARNER = candidate(SPAN_DYNAMIC, OBJECTIVES[1], 0.1)
 UNTRAINED = Run.started(LEARNER)
-
-
-@pytest.mark.parametrize("learner", learners(0.1), ids=name_of)
-def test_a_checkpoint_restores_every_weight_and_moment(learner: Candidate, tmp_path: Path) -> None:
-    trained = Run.started(learner).train(0, 3)
-    training_state: dict[str, JsonValue] = {"step": 3, "train_curve": [[64, 0.1]], "held_out_curve": []}
-    save_checkpoint(tmp_path / "one", trained.model, trained.optimiser, training_state)
-    other = Run.started(learner, seed=2).train(0, 1)
-    assert load_checkpoint(tmp_path / "one", other.model, other.optimiser) == training_state
-    assert_bitwise_equal(other, trained)
 
 
 def test_a_checkpoint_is_replaced_atomically(tmp_path: Path) -> None:
@@ -160,8 +148,8 @@ def killed_after(folder: Path, seconds: float) -> None:
 def test_a_checkpoint_is_complete_or_absent_after_a_kill(tmp_path: Path) -> None:
     model_and_optimiser()  # the first optimiser of a process imports for seconds
     generator, complete = random.Random(20261121), 0
-    for _ in range(10):
-        killed_after(tmp_path / "resume", generator.uniform(0.1, 0.5))
+    for _ in range(8):
+        killed_after(tmp_path / "resume", generator.uniform(0.05, 0.2))
         if (tmp_path / "resume").is_dir():
             model, optimiser = model_and_optimiser()
             training_state = load_checkpoint(tmp_path / "resume", model, optimiser)

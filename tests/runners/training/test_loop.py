@@ -5,7 +5,6 @@ import math
 import os
 from dataclasses import replace
 from functools import cache
-from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -100,7 +99,7 @@ def test_runs_differ_between_seeds() -> None:
     assert one.losses != other.losses
 
 
-@pytest.mark.parametrize(("objective", "poison"), [*zip(OBJECTIVES, cycle((math.nan, math.inf)), strict=False)])
+@pytest.mark.parametrize(("objective", "poison"), zip(PAPERS, (math.nan, math.inf), strict=True))
 def test_a_loss_that_is_not_finite_raises_before_the_update(objective: Objective, poison: float) -> None:
     run = Run.started(candidate(SPAN_DYNAMIC, objective))
     with torch.no_grad():
@@ -115,7 +114,7 @@ def test_a_loss_that_is_not_finite_raises_before_the_update(objective: Objective
         torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
+@pytest.mark.parametrize("objective", PAPERS, ids=lambda objective: objective.kind)
 def test_a_far_too_high_learning_rate_raises_not_finite(objective: Objective) -> None:
     learner = candidate(SPAN_DYNAMIC, objective)
     recipe = learner.recipe.model_copy(update={"peak_learning_rate": 1e37})

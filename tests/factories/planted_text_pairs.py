@@ -16,7 +16,7 @@ PAD, START, END, COPY, REVERSAL, FIRST_SYMBOL, SYMBOLS = 0, 2, 3, 5, 6, 7, 8
 VOCABULARY = FIRST_SYMBOL + SYMBOLS
 
 
-def planted_pairs(count: int, seed: int, length: int = 10) -> EncodedTextPairs:
+def planted_pairs(count: int, seed: int, length: int = 6) -> EncodedTextPairs:
     """Return pairs of which every second is a reversal; their texts are the tokens as numbers."""
     symbols = np.random.default_rng(seed).integers(FIRST_SYMBOL, VOCABULARY, (count, length))
     marks = np.where(np.arange(count) % 2, REVERSAL, COPY)[:, None]

@@ -43,8 +43,8 @@ ROWS = np.arange(100)
 
 @cache
 def trained() -> EncoderDecoder:
-    """Return one model for all tests; it takes six seconds of a processor."""
-    return trained_on_planted_pairs(updates=300)[0]
+    """Return one model for all tests; it takes four seconds of a processor."""
+    return trained_on_planted_pairs(updates=200)[0]
 
 
 def exact(model: EncoderDecoder, beams: int) -> float:
@@ -66,7 +66,7 @@ def test_copies_and_reversals_are_learned(beams: int) -> None:
 
 def test_a_decoder_that_looks_ahead_has_a_low_loss_and_generates_nothing() -> None:
     """The twin of the test above: its attention hides no token of the target, so that it copies what it predicts."""
-    model, losses = trained_on_planted_pairs(updates=120, looks_ahead=True)
+    model, losses = trained_on_planted_pairs(updates=100, looks_ahead=True)
     assert losses[-1] < 0.2 < 0.5 * math.log(8)
     assert exact(model, 1) < 0.05
 

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -120,26 +119,13 @@ def test_the_library_is_built_once_and_identified_by_its_sources(sound: tuple[Pa
     assert built.parent.stat().st_mode & 0o077 == 0, "nobody else may put a library there"
 
 
-def damaged(cache: Path, sound: Path, damage: str) -> None:
-    """Copy a cache, its library damaged."""
-    shutil.copytree(sound, cache, dirs_exist_ok=True)
-    (built,) = (cache / "steeplechase").iterdir()
-    built.write_bytes(DAMAGES[damage](built.read_bytes()))
-
-
-DAMAGES: dict[str, Callable[[bytes], bytes]] = {
-    "half": lambda content: content[: len(content) // 2],
-    "one bit": lambda content: content[:5000] + bytes([content[5000] ^ 1]) + content[5001:],
-}
-
-
 @compiled
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_cached_library_is_rebuilt_and_computes(
-    damage: str, sound: tuple[Path, str], tmp_path: Path
-) -> None:
+def test_a_damaged_cached_library_is_rebuilt_and_computes(sound: tuple[Path, str], tmp_path: Path) -> None:
     cache, arithmetic = sound
-    damaged(tmp_path, cache, damage)
+    shutil.copytree(cache, tmp_path, dirs_exist_ok=True)
+    (built,) = (tmp_path / "steeplechase").iterdir()
+    content = built.read_bytes()
+    built.write_bytes(content[:5000] + bytes([content[5000] ^ 1]) + content[5001:])
     assert told(COMPUTE, XDG_CACHE_HOME=str(tmp_path)) == f"20.0 {arithmetic}"
     (again,) = (tmp_path / "steeplechase").iterdir()
     assert again.stem.endswith(hashlib.sha256(again.read_bytes()).hexdigest()[:12])

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from steeplechase.models.encoder import Encoder
+from tests.factories.updates import unchecked_shapes
 
 LARGEST = {torch.float64: 1e-10, torch.float32: 1e-5}
 """Of `distance`, by precision."""
@@ -18,13 +19,14 @@ def distance(found: Tensor, expected: Tensor) -> float:
 
 
 def nudged(parameters: Iterable[tuple[str, nn.Parameter]], by: float = 1e-3) -> Iterator[str]:
-    """Yield the name of each parameter while all of its values are moved, up or down at random."""
+    """Yield the name of each parameter while all of its values are moved, up or down; no shape is checked."""
     generator = torch.Generator().manual_seed(3)
-    for name, parameter in parameters:
-        kept = parameter.detach().clone()
-        parameter.data.add_(torch.randn(parameter.shape, generator=generator).sign(), alpha=by)
-        yield name
-        parameter.data.copy_(kept)
+    with unchecked_shapes():
+        for name, parameter in parameters:
+            kept = parameter.detach().clone()
+            parameter.data.add_(torch.randn(parameter.shape, generator=generator).sign(), alpha=by)
+            yield name
+            parameter.data.copy_(kept)
 
 
 def dependence(encoder: Encoder, outputs: Callable[[], Tensor]) -> Tensor:

@@ -12,6 +12,7 @@ from search_space.convolution import Convolution
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.sublayer.attention import Sublayer
+from tests.factories.parity import LARGEST, distance
 from tests.factories.reference_equations import encoder as encoder_by_the_equations
 from tests.factories.reference_equations import mixed_attention
 from tests.factories.small_experiments import architecture, leaking, of_table_2, stir, title, variants
@@ -20,7 +21,6 @@ from tests.factories.sublayers import attention_of
 RATIOS = (1, "4/3", 4)
 KERNEL_SIZES = (1, 3, 5, 7, 9, 33)
 LENGTHS, LENGTH = (5, 3), 5  # the longer kernels reach past both sequences
-LARGEST = {torch.float64: 1e-10, torch.float32: 1e-5}  # of the difference, against the largest value or 1
 NUDGE = 1e-3
 Function = Callable[[dict[str, Tensor], Tensor], Tensor]
 
@@ -88,11 +88,8 @@ def answers(
 
 def distances(found: dict[str, Tensor], expected: dict[str, Tensor]) -> dict[str, float]:
     """Return for each tensor the largest difference, relative to the largest value expected where that is above 1."""
-    assert {name: each.shape for name, each in found.items()} == {name: each.shape for name, each in expected.items()}
-    return {
-        name: float((found[name].double() - each).abs().max() / max(1.0, float(each.abs().max())))
-        for name, each in expected.items()
-    }
+    assert found.keys() == expected.keys()
+    return {name: distance(found[name].double(), each) for name, each in expected.items()}
 
 
 def cases() -> Iterator[object]:

@@ -1,5 +1,6 @@
 """Greedy and beam search on decoders whose probabilities are a table, against every possible continuation."""
 
+from functools import cache
 from itertools import product
 
 import pytest
@@ -30,9 +31,14 @@ class Table(Decoding):
         self.rows = [self.rows[row] for row in rows.tolist()]
 
     def log_probabilities(self, history: tuple[int, ...]) -> Tensor:
-        seed = hash((self.seed, *history)) % 2**31
-        drawn = torch.randn(TOKENS, generator=torch.Generator().manual_seed(seed))
-        return (self.spread * drawn).log_softmax(-1)
+        return log_probabilities(self.seed, self.spread, history)
+
+
+@cache
+def log_probabilities(seed: int, spread: float, history: tuple[int, ...]) -> Tensor:
+    """Return the log-probabilities of the token that follows a history."""
+    drawn = torch.randn(TOKENS, generator=torch.Generator().manual_seed(hash((seed, *history)) % 2**31))
+    return (spread * drawn).log_softmax(-1)
 
 
 def every_continuation(table: Table) -> dict[tuple[int, ...], tuple[float, bool]]:

@@ -48,7 +48,7 @@ class Uncounted:
 
 
 @given(any_architectures())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_the_closed_form_counts_any_program(drawn: Architecture) -> None:
     """Parameters to the unit, and the operations of matrix products exactly."""
     assert list(drawn.violations()) == []

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.convolution import Convolution
+from search_space.convolution import Convolution, NoConvolution, SpanDynamic
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, NextSentencePrediction
 from search_space.position.option import PositionOption
@@ -18,7 +18,7 @@ from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.sublayer.attention import visible_keys
 from tests.factories.parity import dependence
-from tests.factories.small_experiments import stir, title, variants
+from tests.factories.small_experiments import stir, title
 
 LENGTH, PREFIX = 8, 4
 LENGTHS = (LENGTH, 6)
@@ -73,8 +73,9 @@ def check(encoder: Encoder, visibility: Visibility) -> None:
 
 
 @every_visibility
-@pytest.mark.parametrize("convolution", variants(3), ids=title)
+@pytest.mark.parametrize("convolution", [NoConvolution(), SpanDynamic(kernel_size=3)], ids=title)
 def test_no_convolution_reads_a_hidden_token(convolution: Convolution, visibility: Visibility) -> None:
+    """The reach of every option's window is held by its contracts, in `test_option_contracts.py`."""
     for window in WINDOWS[visibility] if isinstance(convolution, WithKernel) else ("",):
         for kernel_size in (3,) if window in ("", "centred") else (3, 4):
             changes = {"window": window, "kernel_size": kernel_size} if window else {}

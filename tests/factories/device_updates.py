@@ -11,6 +11,7 @@ from search_space.candidate import Candidate
 from search_space.convolution.option import ConvolutionOption
 from search_space.corruption.option import CorruptionOption
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
+from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.recipe import Recipe
 from search_space.released.models import PRESETS
 from search_space.selection.option import SelectionOption
@@ -44,21 +45,28 @@ class Update(NamedTuple):
 def candidates() -> Iterator[tuple[str, Candidate]]:
     """Yield a small candidate with each option of a placed axis, each convolution, and some recipes, by title.
 
-    Selections and corruptions are made on the host: each objective has one.
+    Those of objectives have two blocks, the others one, since every block makes the same launches. Selections and
+    corruptions are made on the host: each objective has one.
     """
     for axis in PLACED:
         for kind in options_of(axis) if axis not in ON_HOST else ():
             candidate = placed(kind(**kind.examples[0]))
             if candidate is not None and not [*candidate.violations()]:
-                yield f"{axis.package.rpartition('.')[2]} {kind.__name__} 0", candidate
+                title = f"{axis.package.rpartition('.')[2]} {kind.__name__} 0"
+                yield title, candidate if axis is PretrainingObjective else of_one_block(candidate)
     for kind in options_of(ConvolutionOption):
         option = kind(**kind.examples[0])
         yield (
             f"convolution {kind.__name__} 0",
-            small_candidate(MaskedLanguageModel(), convolution=option, bottleneck_ratio=2),
+            small_candidate(MaskedLanguageModel(), depth=1, convolution=option, bottleneck_ratio=2),
         )
     for settings in ({"micro_batches": 3}, *({"optimiser": kind} for kind in OPTIMISERS)):
-        yield f"recipe {settings}", with_recipe(small_candidate(ReplacedTokenDetection()), **settings)
+        yield f"recipe {settings}", with_recipe(small_candidate(ReplacedTokenDetection(), depth=1), **settings)
+
+
+def of_one_block(candidate: Candidate) -> Candidate:
+    """Return the candidate with one block."""
+    return candidate.model_copy(update={"architecture": candidate.architecture.model_copy(update={"depth": 1})})
 
 
 def released(name: str, **recipe: object) -> Candidate:

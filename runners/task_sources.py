@@ -1,11 +1,13 @@
 """Where a stage reads a task: its declaration in the experiment, resolved, and its files."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import settings_of
+from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.errors import DataError, with_escapes
 from steeplechase.tasks.dataset_folder import PublishedData
 from steeplechase.tasks.labelled.task import DownstreamTask
@@ -24,6 +26,7 @@ from steeplechase.tasks.own_tasks.derived import (
 from steeplechase.tasks.own_tasks.label_names import alike
 from steeplechase.tasks.own_tasks.resolution import ResolvedTable, resolve
 from steeplechase.tasks.own_tasks.table import TableFiles, TableFormat, TableTask
+from steeplechase.tasks.squad.questions import SquadFile
 
 NO_LABEL = frozenset({"-1", "-", "--", "?", "n/a", "na", "nan", "null"})
 """Labels, in lower case, by which data sets say that a text has none."""
@@ -114,13 +117,31 @@ def _squad_warnings(tuning: FineTuning) -> Iterator[str]:
         if found.squad is None or found.files is None or tuning.data is None:
             continue
         for part in found.files.needed:
+            read = partial(tuning.data.questions, found.files, part, found.squad)
             try:
-                file = tuning.data.questions(found.files, part, found.squad)
+                yield from _irregular(_SquadPart(fingerprint(tuning.data.inputs(found.files)), part, task, read))
             except DataError:  # an error elsewhere
                 continue
-            if file.answers_lost or file.answers_moved:
-                count = sum(len(question.answers) for question in file.questions)
-                yield f"{task}, {file.name}: {answers_warning(count, file.answers_lost, file.answers_moved)}"
+
+
+@dataclass(frozen=True)
+class _SquadPart:
+    """A part of a task of SQuAD's form, by the bytes of its files."""
+
+    sha256: str
+    part: str
+    task: str
+    read: Callable[[], SquadFile] = field(compare=False)
+
+
+@lru_cache  # reading SQuAD takes seconds
+def _irregular(part: _SquadPart) -> tuple[str, ...]:
+    """Return the line on the answers that are absent from their contexts, or stand elsewhere; empty without any."""
+    file = part.read()
+    if not file.answers_lost and not file.answers_moved:
+        return ()
+    count = sum(len(question.answers) for question in file.questions)
+    return (f"{part.task}, {file.name}: {answers_warning(count, file.answers_lost, file.answers_moved)}",)
 
 
 def _warnings(table: ResolvedTable) -> Iterator[str]:

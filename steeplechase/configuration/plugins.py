@@ -8,7 +8,7 @@ the keys of its stages; their folder never does.
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -164,15 +164,15 @@ def _declarations(value: object) -> list[BaseModel]:
     found, waiting = [], [value]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, PLAIN):
-            continue
+        values: Iterable[object] = ()
         if isinstance(each, BaseModel):
             found.append(each)
-            waiting.extend(getattr(each, name) for name in type(each).model_fields)
+            values = (getattr(each, name) for name in type(each).model_fields)
         elif isinstance(each, tuple | list):
-            waiting.extend(each)
+            values = each
         elif isinstance(each, Mapping):
-            waiting.extend(each.values())
+            values = each.values()
+        waiting.extend(inner for inner in values if not isinstance(inner, PLAIN))
     return found
 
 

@@ -153,11 +153,13 @@ def _axis(fields: Mapping[str, Fields]) -> tuple[str, tuple[tuple[str, ...], ...
 
 def _lines(path: str, fields: Mapping[str, Fields]) -> list[tuple[str, ...]]:
     groups: dict[str, dict[float, str]] = {}
-    for arm, arm_fields in fields.items():
-        value = arm_fields.get(path)
-        if isinstance(value, int | float) and _numeric(value):
-            other_fields = canonical_text({name: entry for name, entry in arm_fields.items() if name != path})
-            groups.setdefault(other_fields, {}).setdefault(float(value), arm)
+    numbers = ((arm, of_arm.get(path)) for arm, of_arm in fields.items())
+    values = {arm: float(number) for arm, number in numbers if isinstance(number, int | float) and _numeric(number)}
+    if len({*values.values()}) < FEWEST_POINTS:
+        return []
+    for arm, value in values.items():
+        other_fields = canonical_text({name: entry for name, entry in fields[arm].items() if name != path})
+        groups.setdefault(other_fields, {}).setdefault(value, arm)
     long_enough = (group for group in groups.values() if len(group) >= FEWEST_POINTS)
     return [tuple(group[value] for value in sorted(group)) for group in long_enough]
 

@@ -128,17 +128,14 @@ def shared_seeds(samples: Sequence[Iterable[int]]) -> list[int]:
 def contrasts(arms: Moments, weights: Float[np.ndarray, "contrasts arms"]) -> Estimates:
     """Return every contrast of the arms along the last axis; NaN where an arm with a weight has too few seeds."""
     used = weights != 0
-
-    def over_arms(values: Float[np.ndarray, "*tables arms"]) -> Float[np.ndarray, "*tables contrasts arms"]:
-        return np.asarray(np.where(used, values[..., None, :], 0.0))
-
     n = np.where(used, arms.n[..., None, :], 2.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = weights**2 * over_arms(arms.variance) / n
+        terms = weights**2 * np.where(used, arms.variance[..., None, :], 0.0) / n
         total = terms.sum(axis=-1)
         shares = terms / total[..., None]  # squares of the terms themselves may be too small for a float
         degrees = 1 / (shares**2 / (n - 1)).sum(axis=-1)
-    return Estimates((weights * over_arms(arms.mean)).sum(axis=-1), np.sqrt(total), degrees)
+    values = weights * np.where(used, arms.mean[..., None, :], 0.0)
+    return Estimates(values.sum(axis=-1), np.sqrt(total), degrees)
 
 
 def against_first(arms: Moments) -> Estimates:

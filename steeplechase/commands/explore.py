@@ -28,14 +28,15 @@ def explore(
     store: StoreUrl = "",
 ) -> None:
     """Write an interactive page: parallel coordinates, slices and learning curves, with values under the pointer."""
+    path = out or folder / PAGE
+    with disk_refusals(path.parent):
+        _refuse_other(path)
     snapshot = snapshot_at(folder)
     if not snapshot.has_trials:
         raise MachineError(f"{folder}: no model is trained in it; `steeplechase report` shows what is measured")
     tables = kept_example_tables(folder, store, snapshot)
     text = explorer_page(build(snapshot, example_tables=tables), exploration_of(results_of(snapshot, None, tables)))
-    path = out or folder / PAGE
     with disk_refusals(path.parent):
-        _refuse_other(path)
         put(path, text.encode())
     print(path)  # noqa: T201 — the result itself
 

@@ -10,6 +10,7 @@ from search_space.layer_program import Item, Sublayer, SublayerKind
 from search_space.normalisation.option import NormalisationOption
 from search_space.stack import Block, self_attentions
 from search_space.sublayer import sublayers_by_letter
+from search_space.sublayer.attention import SelfAttention
 from search_space.sublayer.sublayer import StackSizes
 from steeplechase.foundation.errors import Violation
 
@@ -20,12 +21,13 @@ def reading_violations(
     sizes: StackSizes, items: tuple[Item, ...], normalisation: NormalisationOption, made: Iterable[Block]
 ) -> Iterator[Violation]:
     """Yield every rule that the reading of other tokens breaks in a stack of these sizes, items and blocks."""
-    for mistake in dict.fromkeys(_position_mistakes(made)):
+    attentions = [*self_attentions(made)]
+    for mistake in dict.fromkeys(_position_mistakes(attentions)):
         yield Violation(("position",), mistake)
     own = any("key_value_heads" in dict(item.settings) for item in items if isinstance(item, Sublayer))
-    for mistake in dict.fromkeys(mistake for each in self_attentions(made) for mistake in each.stored_mistakes()):
+    for mistake in dict.fromkeys(mistake for each in attentions for mistake in each.stored_mistakes()):
         yield Violation(("layers" if own else "key_value_heads",), mistake)
-    windowed = any(each.local is not None for each in self_attentions(made))
+    windowed = any(each.local is not None for each in attentions)
     if windowed and (sizes.visibility == "permutation" or sizes.memory):
         yield Violation(("local",), "a window reads neither a memory nor a drawn order; leave local out")
     for mistake in _memory_mistakes(sizes, items, normalisation):
@@ -34,9 +36,9 @@ def reading_violations(
         yield Violation(("visibility",), mistake)
 
 
-def _position_mistakes(made: Iterable[Block]) -> Iterator[str]:
+def _position_mistakes(attentions: Iterable[SelfAttention]) -> Iterator[str]:
     """Yield why the positions do not fit the heads of self-attention."""
-    for attention in self_attentions(made):
+    for attention in attentions:
         if attention.position is not None:
             yield from attention.position.score_mistakes(attention.key_width)
 

@@ -17,6 +17,7 @@ from steeplechase.foundation.schema import JsonValue, Name, PositiveNumber
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.installed_modules import (
     content_of,
+    content_of_distribution,
     modules_of,
     runtime_closure,
     standard_library,
@@ -57,7 +58,7 @@ class DocumentationCorpus(CorpusOption):
             "reading_version": READING_VERSION,
             "python": [platform.python_version(), content_of(standard_library())],
             "distributions": [
-                [name, version_of(distribution), content_of(modules_of(name, distribution))]
+                [name, version_of(distribution), content_of_distribution(name, distribution)]
                 for name, distribution in runtime_closure(self.distributions).items()
             ],
             "maximum_megabytes": self.maximum_megabytes,

@@ -174,6 +174,19 @@ def content_of(modules: Modules) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
+def content_of_distribution(name: str, distribution: importlib.metadata.Distribution) -> str:
+    """Return `content_of` the modules of a distribution of that name; of a RECORD with every hash, read once."""
+    return _recorded_content(name, distribution) or content_of(modules_of(name, distribution))
+
+
+@functools.cache
+def _recorded_content(name: str, distribution: importlib.metadata.Distribution) -> str:
+    """Return the content by the RECORD alone; empty where a module has no hash there, since its file may change."""
+    hashes = (recorded for file, recorded in _recorded(distribution) if _module_name(file) is not None)
+    recorded = all(each.startswith("sha256=") for each in hashes)
+    return content_of(modules_of(name, distribution)) if recorded else ""
+
+
 def _recorded(distribution: importlib.metadata.Distribution) -> Iterator[tuple[str, str]]:
     """Yield the name and the hash of each file; without a RECORD, from the lists of other installers."""
     record = distribution.read_text("RECORD")

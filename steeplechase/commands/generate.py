@@ -33,7 +33,7 @@ def generate(  # noqa: PLR0913, PLR0917 — one argument per option of the comma
     """Write the text that a fine-tuned encoder–decoder generates for each line of a file."""
     texts = _lines(source)
     with code_of(results, trust):
-        tuned = _chosen(results, tuned_trials(results, store), trial, task)
+        tuned = _chosen(results, tuned_trials(results, store, trial), trial, task)
         refuse_without_code(tuned.architecture)
         written = texts_of(tuned, texts, Search(beams, length_penalty, longest), str(source))
     for text in written:  # a text of several lines, such as a summary, is one line here

@@ -85,15 +85,18 @@ class TunedTrial:
     """The verified folder of the stage with its vocabulary."""
 
 
-def tuned_trials(folder: Path, objects: str = "") -> list[TunedTrial]:
+def tuned_trials(folder: Path, objects: str = "", trial: str | None = None) -> list[TunedTrial]:
     """Return every trial of a results folder with a task of texts, the first fine-tuning seed of each.
 
     `objects` is the URL of the object store of its stages, if it may be contacted.
 
-    Raises MachineError if there is no ledger or the files are missing, CorruptionError if they are damaged.
+    Raises MachineError if there is no ledger or the files are missing, CorruptionError if they are damaged,
+    ConfigurationError if the `trial` that is wanted is hidden.
     """
     with closing(Ledger.at(folder)) as ledger:
         current = snapshot(ledger)
+    if trial is not None and (hidden := current.why_hidden(trial)) is not None:
+        raise ConfigurationError(f"{folder}: {hidden}")
     store = ResultPaths.of(folder).store(objects)
     candidates = {row.name: row.candidate for row in current.arms}
     found: list[TunedTrial] = []

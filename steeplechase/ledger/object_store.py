@@ -104,14 +104,19 @@ class ObjectStore:
 
     @contextmanager
     def _whole(self, name: str) -> Iterator[str]:
-        """Yield the path to write an object to; a file of a local store is renamed when it is written."""
+        """Yield the path to write an object to; a file of a local store is renamed when it is written, or removed."""
         if not self._renames:
             yield self._path(name)
             return
         unfinished = self._path(f"{UNFINISHED}/{secrets.token_hex(16)}")
-        yield unfinished
-        self._files.makedirs(self._path(name).rpartition("/")[0], exist_ok=True)
-        self._files.mv(unfinished, self._path(name))
+        try:
+            yield unfinished
+            self._files.makedirs(self._path(name).rpartition("/")[0], exist_ok=True)
+            self._files.mv(unfinished, self._path(name))
+        except BaseException:
+            with suppress(Exception):  # the first failure is told
+                self._files.rm_file(unfinished)
+            raise
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"

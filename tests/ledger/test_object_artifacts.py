@@ -245,6 +245,20 @@ def test_a_probe_leaves_nothing_where_its_user_fails(tmp_path: Path) -> None:
     assert not store.answers("token")
 
 
+def test_a_write_that_fails_leaves_no_part_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ObjectStore(f"file://{tmp_path}/objects")
+
+    def cut_off(path: str, content: bytes) -> None:
+        Path(path).parent.mkdir(parents=True)
+        Path(path).write_bytes(content[:1])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store._files, "pipe_file", cut_off)
+    with pytest.raises(MachineError, match="No space left on device"):
+        store.write("name", b"content")
+    assert files_of(tmp_path) == {}
+
+
 def test_what_a_killed_copy_left_is_removed_by_the_next(tmp_path: Path) -> None:
     url = f"file://{tmp_path}/objects"
     publish(artifact_store(tmp_path / "here", url))

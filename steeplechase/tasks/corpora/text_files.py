@@ -263,7 +263,9 @@ def _mistake(name: str, path: Path) -> str | None:
     except DataError as refusal:
         return refusal.lines[0]
     shown = f"unknown suffix {suffix!r}" if suffix else "no suffix, and no output of WikiExtractor"
-    return f"{name}: {shown}; known are .txt and .jsonl, both also with {' or '.join(COMPRESSIONS)}, and .parquet"
+    known = f"known are .txt and .jsonl, both also with {' or '.join(COMPRESSIONS)}, and .parquet"
+    convert = "write it with `to_parquet` of datasets" if suffix == ".arrow" else "convert it"
+    return f"{name}: {shown}; {known}; {convert}, or move it out of the folder"
 
 
 def _mistake_of_rows(name: str, path: Path) -> str | None:

@@ -172,9 +172,10 @@ class _Parser:
         if isinstance(value, bool):
             return str(value).lower()
         if value is not None and not isinstance(value, str | int):
-            is_number = isinstance(value, float | Decimal)
             rest = "; write whole numbers without .0, and name numbers to be predicted by columns.value"
-            self._wrong(row, column, f"{_shown(value)}, expected a text or a whole number{rest if is_number else ''}")
+            rest = rest if isinstance(value, float | Decimal) else ""
+            rest = self._left_out(column, "nan") if value != value else rest  # noqa: PLR0124 — NaN, a missing label
+            self._wrong(row, column, f"{_shown(value)}, expected a text or a whole number{rest}")
             return ""
         text = "" if value is None else str(value).strip()
         if not text:

@@ -43,6 +43,8 @@ FILES: list[tuple[str, bytes, str]] = [
     ("a.txt.gz", DEFLATED[:10] + b"\xff" + DEFLATED[11:], r"a\.txt\.gz: damaged archive"),  # a reserved type of block
     ("a.pdf", b"%PDF", r"unknown suffix '\.pdf'"),
     ("a.csv.gz", gzip.compress(b"a,b\n"), r"a\.csv\.gz: unknown suffix '\.csv'; known are \.txt and \.jsonl"),
+    ("README.md", b"# Data", r"README\.md: unknown suffix '\.md'; .*; convert it, or move it out of the folder"),
+    ("a.arrow", b"ARROW", r"unknown suffix '\.arrow'; .*; write it with `to_parquet` of datasets"),
     ("a.txt", b"", r"a\.txt: the file is empty"),
     (os.fsdecode(b"b\xff.txt"), b"text", r"'b\\udcff\.txt': the name of this file is not UTF-8"),
     ("a.jsonl", b'{"text": "x"}\n{text}\n', r"a\.jsonl:2: not JSON"),

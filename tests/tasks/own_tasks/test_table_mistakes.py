@@ -194,12 +194,13 @@ def test_a_line_that_is_no_object_or_lacks_a_field_is_named(tmp_path: Path) -> N
     ]
 
 
-@pytest.mark.parametrize("value", ["null", '""', '" "'])
+@pytest.mark.parametrize("value", ["null", "NaN", '""', '" "'])
 def test_a_row_without_a_label_says_how_to_leave_it_out(value: str, tmp_path: Path) -> None:
     text = f'{{"review": "good", "stars": "yes"}}\n{{"review": "bad", "stars": {value}}}\n'
     (line,) = refused(tmp_path, text, suffix="jsonl")
     assert line.startswith("train.jsonl:2: stars: ")
-    assert line.endswith('; unlabelled: [""] leaves such rows out')
+    written = '"nan"' if value == "NaN" else '""'
+    assert line.endswith(f"; unlabelled: [{written}] leaves such rows out")
 
 
 def test_a_file_that_is_one_json_array_is_one_mistake(tmp_path: Path) -> None:

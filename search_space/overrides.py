@@ -20,6 +20,8 @@ from steeplechase.foundation.stand_ins import CodeNeeded
 ROOTS = ("objective", "recipe", "fine_tuning")
 INIT_CHECKPOINT, DATA = "init_checkpoint", "data"
 """The fields of a candidate that are no parts with fields of their own."""
+ARCHITECTURE = "architecture."
+"""May begin the path of a field of the architecture."""
 Changes = Mapping[str, Any]
 
 
@@ -57,9 +59,15 @@ def apply(candidate: Candidate, changes: Changes) -> Candidate:
 def applied(candidate: Candidate, changes: Changes) -> Candidate:
     """Return the candidate with the overrides, its rules unchecked. Raises InvalidOverride for a wrong type."""
     document: dict[str, Any] = candidate.model_dump()
-    for path in sorted(changes, key=lambda path: path.count(".")):  # an option before its own fields
-        _assign(document, path, changes[path])
     named = {absolute_path(path) for path in changes}
+    for path in changes if len(named) < len(changes) else ():
+        if path.removeprefix(ARCHITECTURE) != path and path.removeprefix(ARCHITECTURE) in changes:
+            message = (
+                f"{path} is the field {path.removeprefix(ARCHITECTURE)}, which is set too; leave one of them out"
+            )
+            raise InvalidOverride([Violation((path,), message)])
+    for path in sorted(changes, key=lambda path: len(absolute_path(path))):  # an option before its own fields
+        _assign(document, path, changes[path])
     for depth, contradiction in contradictory_depths(document["architecture"]):
         if ("architecture", depth) in named:  # else it is that of the program before
             raise InvalidOverride([Violation((_blame(("architecture", depth), changes),), contradiction)])

@@ -157,3 +157,8 @@ def test_an_invalid_override_is_reported_with_its_path_and_reason(
     (violation,) = refusal.value.violations
     assert violation.path == (blamed,)
     assert message in violation.message
+
+
+def test_an_option_precedes_its_fields_however_their_paths_are_written() -> None:
+    changes = {"convolution.kernel_size": 5, "architecture.convolution": "depthwise"}
+    assert apply(Candidate(), changes) == apply(Candidate(), {"convolution": Depthwise(kernel_size=5).model_dump()})

@@ -13,7 +13,16 @@ from steeplechase.tasks.downstream import find_task, task_names
 def objective_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the arms that cannot be compared on the baseline's evaluation set, or not at a matched budget."""
     yield from _evaluation_violations(experiment)
+    yield from _evaluation_length_violations(experiment)
     yield from _pruning_violations(experiment)
+
+
+def _evaluation_length_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the arms that cannot read the sequences of the evaluation set, whatever the length that they train on."""
+    reference = experiment.pretraining.evaluation_reference or experiment.baseline
+    for arm in experiment.accepted_arms if experiment.pretrains else ():
+        if reason := arm.candidate.architecture.too_long(reference.recipe.sequence_length):
+            yield Violation(("design",), f"{arm.name} is evaluated on the same sequences as all arms: {reason}")
 
 
 def _evaluation_violations(experiment: Experiment) -> Iterator[Violation]:
@@ -177,6 +186,21 @@ def data_violations(experiment: Experiment) -> Iterator[Violation]:
     if used and not experiment.pretrains:
         yield Violation((AXIS,), "nothing is pretrained, so that no arm reads another text; leave it out")
     yield from _vocabulary_violations(experiment, used)
+    yield from _small_vocabularies(experiment)
+
+
+def _small_vocabularies(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the arms, and a search's axis, with fewer tokens than the vocabulary that is learned for the baseline."""
+    size = experiment.baseline.architecture.vocabulary_size
+    if experiment.tokenizer.is_given or not experiment.has_trials:
+        return
+    names = [arm.name for arm in experiment.accepted_arms if arm.candidate.architecture.vocabulary_size < size]
+    for path, values in experiment.search.space.items() if experiment.search else ():
+        if absolute_path(path) == ("architecture", "vocabulary_size"):
+            names += [f"{path} {value}" for value in values if isinstance(value, int) and value < size]
+    if names:
+        message = f"{', '.join(names)}: a vocabulary below the baseline's, {size}, in which all arms read their texts"
+        yield Violation(("design",), f"{message}. Leave it out, or change baseline.architecture.vocabulary_size")
 
 
 def _users(experiment: Experiment) -> dict[str, list[str]]:

@@ -9,8 +9,9 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from search_space.overrides import INIT_CHECKPOINT, absolute_path
-from steeplechase.configuration.arm import BASELINE, Arm
+from steeplechase.configuration.arm import BASELINE, Arm, changed_arm
 from steeplechase.configuration.designs.components import ListDesign
+from steeplechase.configuration.designs.search import Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import is_frozen
 from steeplechase.configuration.hurdles.rungs import Finite
@@ -38,7 +39,10 @@ def initial_checkpoint_violations(experiment: Experiment) -> Iterator[Violation]
 def _checkpoint_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the checkpoints that cannot be read, or have another architecture than an arm, or another vocabulary."""
     by_folder: dict[str, list[Arm]] = {}
-    for arm in experiment.accepted_arms:
+    searched = experiment.search.space.get(INIT_CHECKPOINT, ()) if experiment.search else ()
+    texts = [value for value in searched if isinstance(value, str)]
+    candidates = [changed_arm(value, experiment.baseline, {INIT_CHECKPOINT: value}) for value in texts]
+    for arm in (*experiment.accepted_arms, *candidates):
         if (folder := experiment.initial_checkpoint(arm.candidate)) is not None:
             by_folder.setdefault(folder, []).append(arm)
     if not by_folder and (folder := experiment.initial_checkpoint(experiment.baseline)) is not None:
@@ -63,8 +67,10 @@ def _place(experiment: Experiment, arms: list[Arm]) -> tuple[str | int, ...]:
     if not arms or arms[0].name == BASELINE:
         return "baseline", INIT_CHECKPOINT
     for position, design in enumerate(experiment.designs):
+        of_several = (position,) if isinstance(experiment.design, tuple) else ()
+        if isinstance(design, Search) and INIT_CHECKPOINT in design.space:
+            return "design", *of_several, "space", INIT_CHECKPOINT
         if isinstance(design, ListDesign) and INIT_CHECKPOINT in design.arms.get(arms[0].name, ()):
-            of_several = (position,) if isinstance(experiment.design, tuple) else ()
             return "design", *of_several, "arms", arms[0].name, INIT_CHECKPOINT
     return ("design",)
 

@@ -62,20 +62,20 @@ def _size_violations(experiment: Experiment, design: Search) -> Iterator[Violati
         not design.structure
         and design.space
         and all(design.space.values())
-        and not _any_candidate(experiment, design)
+        and (reason := _no_candidate(experiment, design)) is not None
     ):
         message = "no point of this space is possible beside the baseline; widen the axes or the constraints"
-        yield Violation(("space",), message)
+        yield Violation(("space",), f"{message}{reason and '. The first: '}{reason}")
 
 
-def _any_candidate(experiment: Experiment, design: Search) -> bool:
-    """Return whether a point other than the baseline is possible, or the space is too large to tell."""
+def _no_candidate(experiment: Experiment, design: Search) -> str | None:
+    """Return why the first point is impossible, where all but the baseline are; None of a space too large to tell."""
     paths = tuple(design.space)
     choices = [
         (*values, None) if path.rpartition(".")[0] in design.space else values
         for path, values in design.space.items()
     ]
-    tried = 0
+    tried, first = 0, ""
     for values in islice(product(*choices), POINTS_TRIED):
         tried += 1
         changes: dict[str, JsonValue] = {
@@ -83,11 +83,14 @@ def _any_candidate(experiment: Experiment, design: Search) -> bool:
         }
         try:
             candidate = apply(experiment.baseline, changes)
-        except InvalidOverride:
+        except InvalidOverride as impossible:
+            first = first or str(impossible)
             continue
-        if candidate != experiment.baseline and broken_by(candidate, experiment.constraints) is None:
-            return True
-    return tried == POINTS_TRIED
+        broken = broken_by(candidate, experiment.constraints)
+        if candidate != experiment.baseline and broken is None:
+            return None
+        first = first or (broken or "")
+    return None if tried == POINTS_TRIED else first
 
 
 def _budget_violations(experiment: Experiment, design: Search) -> Iterator[Violation]:

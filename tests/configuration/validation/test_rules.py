@@ -178,6 +178,12 @@ def test_a_decoder_of_another_depth_than_the_initial_checkpoints_is_named() -> N
     assert [*differing_fields(checkpoint, deeper)] == ["decoder_depth 3 here, 2 in the initial checkpoint"]
 
 
+def test_an_arm_that_cannot_read_the_evaluation_set_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        loaded(tmp_path, "masked_language_model", LIST.format(change="positions: 64, recipe.sequence_length: 64"))
+    assert "other is evaluated on the same sequences as all arms: 128 is longer than the 64" in str(refused.value)
+
+
 def test_three_axes_of_an_objective_are_validated_without_their_product(tmp_path: Path) -> None:
     shares = ("mask_token_share", "random_token_share")
     axes = ", ".join(f"objective.{name}: {{ low: 0.01, high: 0.5, step: 0.01 }}" for name in (*shares, "mask_rate"))

@@ -54,6 +54,22 @@ def test_a_search_with_a_candidate_is_accepted(tmp_path: Path, design: str) -> N
     [
         ("space: { heads: [2] }", "8: design.space: no point of this space is possible beside the baseline"),
         ("space: { heads: [3, 5] }", "8: design.space: no point of this space is possible beside the baseline"),
+        (
+            "space: { objective: [language_model] }",
+            "The first: bidirectional with language model; allowed: left_to_right",
+        ),
+        (
+            "space: { architecture.heads: [1], heads: [4] }",
+            "The first: architecture.heads is the field heads, which is",
+        ),
+        (
+            "space: { vocabulary_size: [100, 200] }",
+            "8: design: vocabulary_size 100, vocabulary_size 200: a vocabulary below",
+        ),
+        (
+            "space: { init_checkpoint: [nowhere] }",
+            "8: design.space.init_checkpoint: nowhere: no initial checkpoint here",
+        ),
         ("space: { heads: [1, 4] }, max_candidates: 1", "8: design.max_candidates: 1 is the baseline alone"),
         ("space: { heads: [1, 4] }, objectives: [score]", "8: design.objectives[0]: score needs a downstream task"),
         (

@@ -1,9 +1,5 @@
-"""Metrics of downstream tasks, as shares from -1 or 0 to 1: counts to scikit-learn's last bit, scipy's correlations.
+"""Metrics of downstream tasks, as shares from -1 or 0 to 1. The only import of scikit-learn's and scipy's metrics."""
 
-scikit-learn's own are not imported: that takes two seconds of every process which scores.
-"""
-
-import math
 import re
 import string
 from collections import Counter
@@ -17,11 +13,9 @@ def matthews(predictions: Sequence[int], references: Sequence[int]) -> float:
     """Return Matthews's correlation, from -1 to 1; 0 if a side is constant, as in scikit-learn."""
     if len(set(predictions)) < 2 or len(set(references)) < 2:
         return 0.0
-    predicted, expected, count = Counter(predictions), Counter(references), len(references)
-    correct = sum(one == other for one, other in zip(predictions, references, strict=True))
-    together = correct * count - sum(number * expected[label] for label, number in predicted.items())
-    spreads = (count**2 - sum(number**2 for number in side.values()) for side in (predicted, expected))
-    return together / math.sqrt(math.prod(map(float, spreads)))
+    from sklearn.metrics import matthews_corrcoef
+
+    return float(matthews_corrcoef(references, predictions))
 
 
 def accuracy(predictions: Sequence[int], references: Sequence[int]) -> float:
@@ -31,21 +25,16 @@ def accuracy(predictions: Sequence[int], references: Sequence[int]) -> float:
 
 def f1(predictions: Sequence[int], references: Sequence[int]) -> float:
     """Return F1 of label 1, as in GLUE for MRPC and QQP; 0 if neither side has label 1."""
-    return _f1_by_label(predictions, references).get(1, 0.0)
+    from sklearn.metrics import f1_score
+
+    return float(f1_score(references, predictions, labels=[1], average="macro", zero_division=0.0))
 
 
 def macro_f1(predictions: Sequence[int], references: Sequence[int]) -> float:
     """Return the mean F1 over the labels that occur on either side."""
-    import numpy as np  # whose order of summation is scikit-learn's
+    from sklearn.metrics import f1_score
 
-    return float(np.mean([value for _, value in sorted(_f1_by_label(predictions, references).items())]))
-
-
-def _f1_by_label(predictions: Sequence[int], references: Sequence[int]) -> dict[int, float]:
-    """Return F1 of each label that occurs on either side."""
-    correct = Counter(one for one, other in zip(predictions, references, strict=True) if one == other)
-    either = Counter(predictions) + Counter(references)
-    return {label: 2 * correct[label] / number for label, number in either.items()}
+    return float(f1_score(references, predictions, average="macro", zero_division=0.0))
 
 
 def pearson(predictions: Sequence[float], references: Sequence[float]) -> float:

@@ -101,8 +101,7 @@ def convolutions(made: Iterable[Block]) -> Iterator[Convolution]:
 def self_attentions(made: Iterable[Block]) -> Iterator[SelfAttention]:
     """Yield each self-attention sublayer, those of parallel branches too."""
     for sublayer in (sublayer for block in made for sublayer in block):
-        parallel = isinstance(sublayer, ParallelSublayers)
-        for each in (sublayer.first, sublayer.second) if parallel else (sublayer,):
+        for each in (sublayer.first, sublayer.second) if isinstance(sublayer, ParallelSublayers) else (sublayer,):
             if isinstance(each, SelfAttention):
                 yield each
 

@@ -50,7 +50,7 @@ def draw(design: Search, baseline: Candidate, choose: Choose) -> dict[str, Any] 
     axes, outdated = _axes_of(baseline, paths), False
     for path in paths:
         if outdated:
-            options = {each: value for each, value in point.items() if isinstance(value, Mapping | str)}
+            options: dict[str, Any] = {each: point[each] for each in point if isinstance(point[each], Mapping | str)}
             chosen = _axes_with(baseline, canonical_text(options), paths)
             if chosen is None:
                 return None

@@ -99,7 +99,7 @@ def test_runs_differ_between_seeds() -> None:
     assert one.losses != other.losses
 
 
-@pytest.mark.parametrize(("objective", "poison"), zip(PAPERS, (math.nan, math.inf), strict=True))
+@pytest.mark.parametrize(("objective", "poison"), [(PAPERS[0], math.nan), (PAPERS[1], math.inf)])
 def test_a_loss_that_is_not_finite_raises_before_the_update(objective: Objective, poison: float) -> None:
     run = Run.started(candidate(SPAN_DYNAMIC, objective))
     with torch.no_grad():

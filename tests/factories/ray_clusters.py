@@ -23,7 +23,7 @@ ray.init("{address}", log_to_driver=False)
 while ray.cluster_resources().get("CPU", 0) != {cpus}:
     time.sleep(0.2)
 """
-NOT_OURS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_prestart_worker_first_driver": "0"}
+NOT_OURS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token"}
 SOON_DEAD = {f"RAY_health_check_{name}": value for name, value in (("period_ms", "1000"), ("timeout_ms", "4000"))}
 """A killed node is known to be dead after five missed checks, by default of 3 s each."""
 

@@ -1,4 +1,4 @@
-"""A run of seconds shared by the tests of executors: a search on random text, to its finalists and their ablation."""
+"""A run of seconds shared by the tests of executors: two arms on random text."""
 
 from pathlib import Path
 
@@ -10,25 +10,22 @@ from tests.factories.shared_runs import shared_run
 
 EXPERIMENT = """
 experiment: small
-question: Which joint choice learns fastest?
+question: Is a deeper encoder better?
 baseline:
-  architecture: {{ depth: 2, width: 16, embedding_width: 16, heads: 4, feed_forward_width: 32, vocabulary_size: 300,
+  architecture: {{ depth: 1, width: 16, embedding_width: 16, heads: 2, feed_forward_width: 32, vocabulary_size: 300,
                   positions: 32 }}
   objective: {{ kind: masked_language_model }}
   recipe: {{ sequence_length: 32, batch_sequences: 8, peak_learning_rate: 3e-3, dropout: 0.0,
-            schedule: {{ kind: linear, warmup_tokens: 500 }} }}
-design: {{ kind: search, max_candidates: 4, cohort: 2, sampler: tpe, finalists: {{ count: 1, seeds: 2 }},
-          ablate_winner: leave_one_out,
-          space: {{ heads: [2, 4], bottleneck_ratio: [1, 2], feed_forward_groups: [1, 2] }} }}
+            schedule: {{ kind: linear, warmup_tokens: 2000 }} }}
+design: {{ kind: list, arms: {{ deep: {{ depth: 4 }} }} }}
 corpus: {{ kind: text_files, path: {text} }}
-pretraining: {{ tokens: 5120, seeds: [1], held_out_sequences: 16, evaluations: 1,
-               hurdle: {{ kind: top_fraction, rungs: [2560] }}, audit: {{ share: 0.5, seed: 0 }} }}
+pretraining: {{ tokens: 24000, seeds: [1, 2], held_out_sequences: 16, evaluations: 1 }}
 """
 
 
 @pytest.fixture(scope="session")
 def small_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an experiment file of a dozen short stages: a kill meets one at work."""
+    """Return an experiment file of four trials, each of about a second: a kill meets one at work."""
     folder = tmp_path_factory.mktemp("small")
     file = folder / "small.yaml"
     file.write_text(EXPERIMENT.format(text=write_random_text(folder / "text", 400)))

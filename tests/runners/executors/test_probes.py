@@ -13,14 +13,14 @@ from tests.factories.paths import EXPERIMENTS
 pytestmark = pytest.mark.slow
 FEWER = (
     "pretraining.seeds=[1]",
-    "pretraining.tokens=80640",
+    "pretraining.tokens=115200",
     "pretraining.evaluations=1",
-    "corpus.document_count=1500",
+    "corpus.document_count=3000",
 )
 
 
 def test_what_is_planted_in_the_segment_before_is_learned_with_a_memory_alone(tmp_path: Path) -> None:
-    """One seed of three, at a quarter of the budget and of the corpus."""
+    """One seed of three, at a third of the budget."""
     wanted, _, _ = choose_any(EXPERIMENTS / "probes" / "segment_memory.yaml", "laptop", FEWER)
     found = snapshot_at(run(wanted, tmp_path))
     losses = {history.trial.arm: final_loss(history, found.labels) for history in found.histories}

@@ -148,17 +148,16 @@ class Architecture(ArchitectureByKind):
             yield Violation(("depth",), f"{self.depth} blocks are too many; allowed: 1 to {BLOCKS_AT_MOST}")
             return
         try:
-            made = self.blocks
+            distinct = tuple(dict.fromkeys(self.blocks))  # equal blocks break the same rules
         except (InvalidSetting, InvalidChain) as error:
             if self.layers is not None:
                 yield Violation(("layers",), str(error))
             return
-        distinct = tuple(dict.fromkeys(made))  # equal blocks break the same rules
         # without a program, `violations` reports the sizes of feed-forward networks under their own fields
         checked = distinct if self.layers is not None else [block[:1] for block in distinct]
         for mistake in sublayer_mistakes(checked):
             yield Violation(where, mistake)
-        yield from shared_violations(self.sharing, self.normalisation, made)
+        yield from shared_violations(self.sharing, self.normalisation, distinct)
         yield from reading_violations(self.stack_sizes, self.program.items, self.normalisation, distinct)
 
     @property

@@ -38,8 +38,8 @@ CORE = (
 )
 """What `pytest -m core` runs: the layers without torch, keys of stages, golden reports and exit codes."""
 LONGEST = (
-    *("runners/executors/test_ray_", "tools/test_audit", "tools/test_faults"),
-    *("commands/test_plugin_runs", "commands/test_publish", "runners/search/test_search_executors"),
+    *("runners/executors/test_ray_", "tools/test_faults", "reports/test_published"),
+    *("commands/test_plugin_runs", "runners/search/test_search_executors"),
 )
 
 

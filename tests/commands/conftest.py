@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reports.publishing import publish
 from runners.opening import RunRequest, open_ledger
 from runners.stage_labels import all_labels
 from steeplechase.commands.arguments import choose
@@ -14,15 +15,18 @@ from steeplechase.commands.main import main
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.paths import ResultPaths
 from tests.factories.command_calls import ROOT, TABLE, Answer, Call, record
+from tests.factories.command_line import UNANSWERED
 from tests.factories.first_cohort import declare_first_cohort
 
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
-    """Return a function that calls `steeplechase` in the checkout's root."""
+    """Return a function that calls `steeplechase` in the checkout's root; its runs do without MLflow."""
 
     def called(*arguments: str | Path) -> Answer:
         monkeypatch.setattr(sys, "argv", ["steeplechase", *map(str, arguments)])
+        if arguments[:1] == ("run",):
+            monkeypatch.setenv("MLFLOW_TRACKING_URI", UNANSWERED)
         with pytest.raises(SystemExit) as ended, chdir(ROOT):
             main()
         code = ended.value.code
@@ -50,3 +54,17 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def kept(results: Path, tmp_path: Path) -> Path:
     """Return a copy of a results folder."""
     return Path(shutil.copytree(results, tmp_path / "kept"))
+
+
+@pytest.fixture(scope="session")
+def publication(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a published report in a folder of its own."""
+    folder = tmp_path_factory.mktemp("publications") / "table2-smoke"
+    publish(results, folder)
+    return folder
+
+
+@pytest.fixture
+def published(publication: Path, tmp_path: Path) -> Path:
+    """Return a copy of the published report, alone in a folder."""
+    return Path(shutil.copytree(publication, tmp_path / "set" / publication.name))

@@ -117,10 +117,10 @@ def test_an_unusable_path_is_an_error_in_one_line_and_unchanged(
 
 
 @pytest.mark.parametrize("kind", ["a link", "a folder"])
-def test_a_link_at_the_temporary_name_is_not_followed(call: Call, results: Path, tmp_path: Path, kind: str) -> None:
-    kept = tmp_path / "kept"
-    assert call("publish", results, kept).code == 0
-    before = listed(kept)
+def test_a_link_at_the_temporary_name_is_not_followed(
+    call: Call, results: Path, published: Path, tmp_path: Path, kind: str
+) -> None:
+    kept, before = published, listed(published)
     (tmp_path / "precious.txt").write_text(PRECIOUS)
     files = [kept / name for name in ("report.md", "figures/curves.svg", f"{EXPORT_FOLDER}/records.csv")]
     for file in files:
@@ -213,10 +213,9 @@ def test_results_without_their_ledger_give_a_warning(call: Call, tmp_path: Path)
     assert f"warning: {tmp_path}: has report.html, but no {LEDGER_NAME}; a new ledger is created" in answer.err
 
 
-def test_a_published_report_is_no_place_for_a_run(call: Call, results: Path, tmp_path: Path) -> None:
-    call("publish", results, tmp_path / "kept")
+def test_a_published_report_is_no_place_for_a_run(call: Call, published: Path, tmp_path: Path) -> None:
     before = listed(tmp_path)
-    answer = call(*RUN, tmp_path / "kept")
+    answer = call(*RUN, published)
     assert answer.code == 6
     assert "holds a published report" in answer.err
     assert listed(tmp_path) == before

@@ -12,11 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reports.formats.csv import render_table
-from reports.report import build
-from steeplechase.ledger.csv_export import read_export
-from steeplechase.ledger.example_tables import kept_example_tables
-from steeplechase.ledger.snapshot import snapshot
+from tests.factories.published_reports import write_tables
 from tools.audit.__main__ import audit, main, same
 
 ROOT = Path(__file__).parents[2]
@@ -46,20 +42,12 @@ OTHERS = {
 }
 
 
-def build_tables(folder: Path, built: Path) -> None:
-    report = build(snapshot(read_export(folder)), example_tables=kept_example_tables(folder))
-    (built / folder.name / "tables").mkdir(parents=True)
-    for table in report.tables:
-        if table.rows:
-            (built / folder.name / "tables" / f"{table.name}.csv").write_text(render_table(table), encoding="utf-8")
-
-
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("audit")
     for name in (WARM_UP, PARTS):
         shutil.copytree(PUBLISHED / name / "ledger", root / "published" / name / "ledger")
-        build_tables(PUBLISHED / name, root / "built")
+        write_tables(name, root / "built")
     return root
 
 
@@ -91,19 +79,6 @@ def test_the_audit_imports_nothing_of_the_project() -> None:
             modules |= {"." * node.level + (node.module or "")} if isinstance(node, ast.ImportFrom) else set()
     others = {name.partition(".")[0] for name in modules if not name.startswith("tools.audit")}
     assert others - sys.stdlib_module_names == {"numpy", "scipy", "statsmodels"}
-
-
-@pytest.mark.slow
-def test_every_published_conclusion_follows_from_the_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = {path.parent.name for path in PUBLISHED.glob("*/ledger")}
-    for name in names:
-        build_tables(PUBLISHED / name, tmp_path)
-    assert main(["--tables", str(tmp_path)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    clean = {line.partition(": ")[0] for line in lines if line.endswith(" values compared, 0 differ")}
-    assert clean == {*names, "all"} - {"table9-laptop"}
-    assert any(line.startswith("table9-laptop: not recomputed: latencies") for line in lines)
-    assert int(lines[-1].split()[1]) > 15_000
 
 
 def plant(rows: Rows, key: tuple[str, ...], columns: list[str], planted: list[str]) -> Rows:

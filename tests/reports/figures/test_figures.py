@@ -1,30 +1,19 @@
 """Data of the figures, and arithmetic of the drawing."""
 
-import io
 from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.image import imread
 
 from reports.figures.matplotlib_style import spread, svg_document
 from reports.report import build
 from reports.sections.curves import LABEL_GAP, Curves, HurdleMark
 from reports.write import figure_files
-from steeplechase.ledger import snapshot as states
-from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.records import TrialStatus
-from tests.factories.paths import PUBLISHED
 from tests.factories.read_reports import figure_data, picture
 from tests.factories.reports import TOKENS, Trial, search, snapshot, table2
-
-DRAWN = (
-    *("budget-wikipedia", "components-laptop", "kernel_size-wikipedia", "search-laptop", "table8-laptop"),
-    *("table9-laptop", "transformer_xl_memory-laptop"),
-)
-"""Published reports that have every figure, and most arms."""
 
 
 def test_a_line_is_the_mean_over_the_seeds_with_the_most_tokens() -> None:
@@ -80,16 +69,3 @@ def test_an_svg_file_has_a_white_background_and_an_element_none() -> None:
     assert ElementTree.fromstring(full.encode()).tag.endswith("svg")
     assert full.index("#ffffff") < full.index("<g")
     assert forest.pdf().startswith(b"%PDF")
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_no_text_of_a_published_figure_crosses_its_edge(name: str) -> None:
-    for each in build(states.snapshot(read_export(PUBLISHED / name))).pictures:
-        shades = imread(io.BytesIO(each.png(dots_per_inch=50)))[..., :3].min(axis=-1)
-        edge = min(shades[0].min(), shades[-1].min(), shades[:, 0].min(), shades[:, -1].min())
-        assert edge > 0.95, each.name
-
-
-def test_the_drawn_reports_have_every_published_figure() -> None:
-    figures = {path.stem: path for path in PUBLISHED.glob("*/figures/*.svg")}
-    assert figures.keys() == {path.stem for name in DRAWN for path in (PUBLISHED / name / "figures").glob("*.svg")}

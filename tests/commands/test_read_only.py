@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -67,36 +67,33 @@ def alive(results: Path, folder: Path) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("state", [killed, alive])
-def test_a_folder_that_cannot_be_written_to_can_be_read(
-    results: Path, tmp_path: Path, state: Callable[[Path, Path], AbstractContextManager[None]]
-) -> None:
-    folder = tmp_path / "kept"
-    folder.mkdir()
-    with state(results, folder):
+def test_every_command_that_reads_a_ledger_reads_one_that_cannot_be_written_to(results: Path, tmp_path: Path) -> None:
+    """Of a finished run, of one that goes on, and of one that was killed."""
+    folder, trial = tmp_path / "kept", ("--trial", "nobody/1")
+    finished = Path(shutil.copytree(results, folder / "finished"))
+    states = {"killed": killed, "alive": alive}
+    for name in states:
+        (folder / name).mkdir()
+    with killed(results, folder / "killed"), alive(results, folder / "alive"):
         before = listed(folder)
-        with closing(Ledger.at(folder)) as ledger:
-            assert ledger.fact("importance") is not None
-        codes, printed, _ = read_only(
-            folder, ("report", folder, "--format", "markdown"), ("publish", folder, tmp_path / "published")
+        for name in states:
+            with closing(Ledger.at(folder / name)) as ledger:
+                assert ledger.fact("importance") is not None
+        codes, printed, told = read_only(
+            folder,
+            *(("report", folder / name, "--format", "markdown") for name in states),
+            *(("publish", folder / name, tmp_path / name) for name in states),
+            ("ui", finished),
+            ("export", finished, tmp_path / "out", *trial),
+            ("submission", finished, tmp_path / "out.zip", *trial),
+            ("plan", TABLE, "--scale", "smoke", "--out", finished),
+            ("replay", finished, "--seeds", "1", "--budget", "1"),
         )
-        assert codes == [0, 0]
-        assert printed.startswith(without_figures((tmp_path / "published" / "report.md").read_text()))
-        shared = f"{LEDGER_NAME}-shm"  # holds the locks of those who read
-        assert {**listed(folder), shared: None} == {**before, shared: None}
-
-
-def test_every_command_that_reads_a_ledger_reads_it_read_only(kept: Path, tmp_path: Path) -> None:
-    trial = ("--trial", "nobody/1")
-    codes, _, told = read_only(
-        kept,
-        ("ui", kept),
-        ("export", kept, tmp_path / "out", *trial),
-        ("submission", kept, tmp_path / "out.zip", *trial),
-        ("plan", TABLE, "--scale", "smoke", "--out", kept),
-        ("replay", kept, "--seeds", "1", "--budget", "1"),
-    )
-    assert codes == [5, 3, 3, 0, 0], told
+        locks = {f"{name}/{LEDGER_NAME}-shm": None for name in states}  # of those who read
+        assert {**listed(folder), **locks} == {**before, **locks}
+    assert codes == [0, 0, 0, 0, 5, 3, 3, 0, 0], told
+    for name in states:
+        assert without_figures((tmp_path / name / "report.md").read_text()) in printed
     assert "mlflow.db: no runs to browse" in told  # the ledger is read; a mirror was never made
     assert told.count("nobody/1") == 2
 

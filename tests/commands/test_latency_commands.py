@@ -1,8 +1,6 @@
 """Measurements by the commands: latencies alone, attention, and references of tasks in `pilot`."""
 
 import json
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -23,9 +21,9 @@ from steeplechase.ledger.stage_results import (
     UntrainedResult,
     uniform_concentration,
 )
-from tests.factories.command_calls import ROOT, TABLE, Call
+from tests.factories.command_calls import ROOT, TABLE, Call, called
 from tests.factories.first_cohort import declare_first_cohort
-from tests.factories.local_models import LEXICON, experiment, run
+from tests.factories.local_models import ARMS, LEXICON, experiment, run
 
 TABLE9 = ROOT / "experiments" / "table9.yaml"
 TIMES = ("run", TABLE9, "--scale", "smoke", "--set", "measure.latency.rounds=3", "--out")
@@ -36,11 +34,10 @@ REPORTS = {"report.html", "report.md", "report.tex", "report.csv", "report.json"
 def timed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder in which the smoke scale of Table 9 has been timed."""
     folder = tmp_path_factory.mktemp("timed") / "table9"
-    command = [sys.executable, "-m", "steeplechase.commands.main", *map(str, (*TIMES, folder))]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "table9 (smoke)" in done.stdout
-    assert "[2/2] shared latency n = 64: attention " in done.stderr
+    done = called(*TIMES, folder)
+    assert done.code == 0, done.err
+    assert "table9 (smoke)" in done.out
+    assert "[2/2] shared latency n = 64: attention " in done.err
     return folder
 
 
@@ -173,7 +170,8 @@ def test_every_arm_and_an_untrained_encoder_are_evaluated_and_printed_side_by_si
     tmp_path: Path, call: Call
 ) -> None:
     tuning = {"tasks": TASKS, "data": str(data(tmp_path / "data")), "sequence_length": 16, "untrained_seeds": [1, 2]}
-    wanted = experiment(tmp_path, "masked_language_model", fine_tuning=tuning)
+    design = {"kind": "list", "arms": {name: ARMS[name] for name in ("narrow", "wild")}}
+    wanted = experiment(tmp_path, "masked_language_model", fine_tuning=tuning, design=design)
     found = snapshot_at(run(wanted, tmp_path / "results"))
     kinds = {"blimp": MinimalPairsResult, "ner_wnut17": LinearProbeResult, "pos_ewt": LinearProbeResult}
     for history in found.histories:
@@ -191,7 +189,7 @@ def test_every_arm_and_an_untrained_encoder_are_evaluated_and_printed_side_by_si
     answer = call("pilot", tmp_path / "results")
     assert answer.code == 0
     for task in TASKS:
-        assert answer.out.count(f"\n{task} ") >= 4  # the arms that did not diverge
+        assert answer.out.count(f"\n{task} ") >= 2  # the arms that did not diverge
     assert "qualifying tasks:" in answer.out
 
 

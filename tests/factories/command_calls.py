@@ -1,11 +1,17 @@
 """What the tests of commands share: where the experiments are, and how a command ended."""
 
+import io
 import sys
 from collections.abc import Callable
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
+from steeplechase.commands.main import main
 from steeplechase.ledger.records import Record, Status
+from tests.factories.command_line import UNANSWERED
 from tests.factories.keys import KEY
 from tests.factories.paths import ROOT
 from tests.factories.stage_results import result_of
@@ -24,6 +30,18 @@ class Answer:
 
 
 Call = Callable[..., Answer]
+
+
+def called(*arguments: str | Path) -> Answer:
+    """Call `steeplechase` in this process for a fixture that several tests share, without MLflow."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patched, chdir(ROOT), redirect_stdout(out), redirect_stderr(err):
+        patched.setattr(sys, "argv", ["steeplechase", *map(str, arguments)])
+        patched.setenv("MLFLOW_TRACKING_URI", UNANSWERED)
+        with pytest.raises(SystemExit) as ended:
+            main()
+    code = ended.value.code
+    return Answer(code if isinstance(code, int) else int(code is not None), out.getvalue(), err.getvalue())
 
 
 def record(trial: str, label: str, number: int) -> Record:

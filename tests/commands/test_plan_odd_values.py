@@ -70,10 +70,9 @@ def odd_changes(draw: some.DrawFn) -> tuple[str, list[str]]:
 
 
 def test_other_rules_are_checked_beside_a_refused_baseline() -> None:
-    """Every rule between sections can be asked of an experiment without arms."""
-    lines = [
-        line for name, one in zip(EXPERIMENT_FILES, cycle(REFUSED), strict=False) for line in refusal_of(name, [one])
-    ]
+    """Every rule between sections can be asked of an experiment without arms; of every second experiment here."""
+    pairs = zip(EXPERIMENT_FILES[::2], cycle(REFUSED), strict=False)
+    lines = [line for name, one in pairs for line in refusal_of(name, [one])]
     assert [line for line in lines if line.count(": ") < 2] == []  # place, key and reason
 
 
@@ -94,7 +93,7 @@ def test_values_that_once_ended_in_a_traceback_or_filled_the_memory(name: str, c
     assert all(words in line for line in lines)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(drawn=odd_changes())
 def test_odd_values_are_planned_or_refused_in_lines(drawn: tuple[str, list[str]]) -> None:
     """Up to three values of any experiment at once."""

@@ -38,8 +38,13 @@ def at(name: str, scale: str) -> Experiment:
 
 
 def where_files_are(experiment: Experiment, folder: Path) -> Experiment:
-    """Return the experiment with published files to read, empty ones: a key is of bytes, whatever they say."""
-    if experiment.fine_tuning.data is None:
+    """Return the experiment with published files to read, empty ones: a key is of bytes, whatever they say.
+
+    It fine-tunes at one seed, since keys of other seeds would show the same.
+    """
+    one = experiment.fine_tuning.model_copy(update={"seeds": experiment.fine_tuning.seeds[:1]})
+    experiment = experiment.model_copy(update={"fine_tuning": one})
+    if one.data is None:
         return experiment
     for task in map(find_task, experiment.fine_tuning.tasks):
         for part in task.files.needed if task.files else ():

@@ -11,6 +11,7 @@ import steeplechase
 from steeplechase.experiments import _as_text
 from steeplechase.foundation.errors import ConfigurationError
 from tests.factories.command_calls import TABLE
+from tests.factories.command_line import UNANSWERED
 
 SMALL = {
     "pretraining.tokens": 2048,
@@ -88,7 +89,8 @@ def test_mistakes_are_raised_with_every_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.engines
-def test_a_run_returns_its_results_and_records_its_settings(tmp_path: Path) -> None:
+def test_a_run_returns_its_results_and_records_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", UNANSWERED)
     found = steeplechase.run("probes/bidirectional_cue", scale="smoke", settings=SMALL, workers=1, out=tmp_path)
     assert [*found.trials().arm] == ["baseline", "left_to_right"]
     assert {*found.curves().tokens} == {2048}

@@ -130,7 +130,7 @@ def test_arms_at_different_looks_are_judged_by_the_interval_beside_the_verdict()
     pretraining = {"tokens": TOKENS, "seeds": {"until_decided": until_decided}}
     resolved = document(claims=["held_out_loss(a) < held_out_loss(b)"], pretraining=pretraining)
     outcomes = set()
-    for shift in np.linspace(0, 0.5, 51).tolist():
+    for shift in np.linspace(0, 0.5, 17).tolist():
         trials = [
             Trial(arm, seed).pretrained(6.0 + value + shift * (arm == "b"))
             for arm, values in noise.items()

@@ -5,18 +5,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pandas.testing import assert_frame_equal
 
+from steeplechase import load
 from steeplechase.commands.arguments import choose_any
+from steeplechase.commands.plugin_contracts import measured
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.plugin_folders import COPIES
-from tests.factories.command_calls import Call
-from tests.factories.command_line import ROOT, SHARED, SMALL_CORPUS, UNANSWERED, Run, lend, stages_told, steeplechase
+from steeplechase.models.contract import Outcome
+from tests.factories.command_calls import Call, called
+from tests.factories.command_line import ROOT, SHARED, SMALL_CORPUS, Run, lend, stages_told, steeplechase
 from tests.factories.local_models import run as compute
 from tests.factories.plugins import MODULE, OPTION, copy_of, copy_of_example, no_plugins_left, replaced
 
 pytestmark = pytest.mark.engines
 CONTRACTS = 9
 SMOKE = ("--scale", "smoke")
+SMALL = (*SMOKE, *SMALL_CORPUS, "--set", "pretraining.tokens=4096")
 FEW = (SMALL_CORPUS[1], "pretraining.tokens=2048", "fine_tuning.tasks=[]")
 """Settings of a table of held-out losses."""
 BERT, REFERENCE, SHUFFLED = (
@@ -31,13 +36,6 @@ def nothing_loaded() -> Iterator[None]:
         yield
 
 
-def run(experiment: Path, out: Path, *how: str, mirrored: bool = False) -> Run:
-    """Return the finished smoke run of an experiment by one worker."""
-    done = steeplechase("run", experiment, *SMOKE, "--out", out, "--workers", "1", *how, mirrored=mirrored)
-    assert done.returncode == 0, done.stderr
-    return Run(out, done.stderr, 0.0)
-
-
 def computed(experiment: Path, out: Path, *settings: str) -> None:
     """Compute every stage of the smoke scale of an experiment in this process."""
     wanted, _, _ = choose_any(experiment, "smoke", settings)
@@ -49,7 +47,11 @@ def computed(experiment: Path, out: Path, *settings: str) -> None:
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
     """Return a copy of the example and its finished run."""
     folder = copy_of_example(tmp_path_factory.mktemp("plugins") / "example")
-    return folder, run(folder / "experiment.yaml", folder.parent / "results", *SMALL_CORPUS, mirrored=True)
+    out = folder.parent / "results"
+    with no_plugins_left():
+        ended = called("run", folder / "experiment.yaml", *SMALL, "--out", out, "--workers", "1")
+    assert ended.code == 0, ended.err
+    return folder, Run(out, ended.err, 0.0)
 
 
 def test_check_prints_a_line_per_contract_and_fails_for_a_broken_one(call: Call, tmp_path: Path) -> None:
@@ -74,19 +76,15 @@ UNUSED = {
 }
 
 
-def test_check_names_every_file_that_no_declaration_uses(call: Call, tmp_path: Path) -> None:
+def test_every_file_that_no_declaration_uses_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "plugin"
     allowed = ("models/mine.py", "search_space/position/_shared.py")
     for name in (*UNUSED, *allowed):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text('"""A file."""\n', encoding="utf-8")
-    found = call("check", folder)
-    assert (found.code, found.err) == (1, "")
+    found = [each for each in measured(folder) if isinstance(each, Outcome)]
     contract = "a declaration uses every file"
-    assert found.out.splitlines() == [
-        *(f"broken   {name}: {contract}: {reason}" for name, reason in sorted(UNUSED.items())),
-        "0 contracts hold, 5 are broken, 0 were skipped",
-    ]
+    assert found == [Outcome(name, contract, problem=reason) for name, reason in sorted(UNUSED.items())]
 
 
 def test_check_says_which_file_needs_the_code_that_ends_the_process(call: Call, tmp_path: Path) -> None:
@@ -135,11 +133,14 @@ def test_check_names_the_file_whose_code_fails_before_any_contract(call: Call, t
     assert "gated_dilated.py:21: cannot be imported: ZeroDivisionError" in found.err
 
 
-def test_check_builds_the_factories_of_a_folders_experiments(call: Call) -> None:
+def test_the_factories_of_a_folders_experiments_are_built_and_keep_every_contract(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
-    found = call("check", BERT)
-    assert (found.code, found.err) == (0, "")
-    assert "holds    experiment.yaml at smoke, depth=1: gradients reach every parameter" in found.out.splitlines()
+    folder = copy_of(BERT, tmp_path / "plugin")
+    file = folder / "experiment.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace("  laptop: {}", "  # no laptop"), encoding="utf-8")
+    found = [each for each in measured(folder) if isinstance(each, Outcome)]
+    assert not [each for each in found if each.problem or each.skipped]
+    assert Outcome("experiment.yaml at smoke, depth=1", "gradients reach every parameter") in found
 
 
 def test_an_objective_outside_the_repository_gives_a_table(
@@ -187,28 +188,30 @@ def test_the_run_has_its_table_and_a_copy_of_the_plugin(done: tuple[Path, Run]) 
     assert b"gated_wide" in made.table
     assert stages_told(made.told) == 5 + 5 * 2
     assert not list((made.folder / "stages" / "unfinished").iterdir())
-    for name in ("report.html", "report.json", "report.md", "report.tex", "mlflow.db"):
+    for name in ("report.html", "report.json", "report.md", "report.tex"):
         assert (made.folder / name).stat().st_size > 0
     (copy,) = (made.folder / COPIES).iterdir()
     for place in (OPTION, MODULE):
         assert (copy / place).read_bytes() == (folder / place).read_bytes()
 
 
-def test_ray_gives_the_same_table(done: tuple[Path, Run], tmp_path: Path) -> None:
+def test_ray_gives_the_same_values(done: tuple[Path, Run], tmp_path: Path) -> None:
     folder, made = done
     lend(made.folder, tmp_path, SHARED)
-    again = run(folder / "experiment.yaml", tmp_path, *SMALL_CORPUS, "--engine", "ray")
-    assert stages_told(again.told) == 5 * 2
-    assert again.table == made.table
+    by_ray = ("--engine", "ray", "--workers", "1", "--arms", "gated_wide")
+    again = steeplechase("run", folder / "experiment.yaml", *SMALL, "--out", tmp_path, *by_ray)
+    assert (again.returncode, stages_told(again.stderr)) == (0, 2), again.stderr
+    found, expected = (load(each).trials().query("arm == 'gated_wide'") for each in (tmp_path, made.folder))
+    assert len(found) > 1
+    assert_frame_equal(found.reset_index(drop=True), expected.reset_index(drop=True))
 
 
 def test_a_report_needs_the_results_alone_and_a_changed_plugin_is_another_experiment(
-    call: Call, done: tuple[Path, Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, done: tuple[Path, Run], tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", UNANSWERED)
     folder, made = done
     moved = shutil.move(folder, tmp_path / "moved")
-    again = ("run", tmp_path / "moved/experiment.yaml", *SMOKE, *SMALL_CORPUS, "--out", made.folder)
+    again = ("run", tmp_path / "moved/experiment.yaml", *SMALL, "--out", made.folder)
     try:
         with no_plugins_left():
             shown = call("report", made.folder)

@@ -9,6 +9,7 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.phase_plans import CHOICES, FINALISTS, TUNING, WINNER
 from steeplechase.ledger.records import ArmRow, ArmWithoutCandidate, Decision, Record, TrialRow
+from steeplechase.ledger.stage_results import Pretraining
 from steeplechase.ledger.task_references import PROBE_REFERENCE
 
 FACTS = (TUNING, CHOICES, WARM_START, PROBE_REFERENCE, AUDIT, FINALISTS, WINNER)
@@ -30,8 +31,8 @@ Row = Fact | ArmRow | TrialRow | Record | Decision
 class Rows:
     """Rows by kind, in the order in which they were written; a `KnownRows`.
 
-    Without what grows with the square of a search, or is far larger than the rest: the candidates of arms, and the
-    reference trials of decisions, which may be all trials so far.
+    Without what grows with the square of a search, or is far larger than the rest: the candidates of arms, the curves
+    of trainings, and the reference trials of decisions, which may be all trials so far.
     """
 
     path: Path
@@ -42,19 +43,25 @@ class Rows:
     _records: list[Record] = field(default_factory=list)
     _decisions: list[Decision] = field(default_factory=list)
 
-    def add(self, row: Row) -> None:
-        """Append a row."""
+    def add(self, row: Row) -> Fact | ArmWithoutCandidate | TrialRow | Record | Decision:
+        """Append a row; return what is kept of it."""
         match row:
             case Fact():
                 self._facts.setdefault(row.name, row.value)
             case ArmRow():
-                self._arms.append(ArmWithoutCandidate.of(row))
+                arm = ArmWithoutCandidate.of(row)
+                self._arms.append(arm)
+                return arm
             case TrialRow():
                 self._trials.append(row)
             case Record():
+                if isinstance(row.result, Pretraining):
+                    row = replace(row, result=row.result.without_curves)
                 self._records.append(row)
             case Decision():
-                self._decisions.append(replace(row, cohort=()))
+                row = replace(row, cohort=())
+                self._decisions.append(row)
+        return row
 
     def fact(self, name: str) -> JsonValue:
         """Return a fact, None if it was not written."""

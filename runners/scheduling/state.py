@@ -24,7 +24,7 @@ from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.errors import ConflictError
-from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
+from steeplechase.ledger.records import ArmRow, ArmWithoutCandidate, Decision, Record, Status, TrialRow
 from steeplechase.ledger.task_references import PROBE_REFERENCE, ProbeReference, references_of
 
 
@@ -110,25 +110,24 @@ class RunState:
 
     def apply(self, row: Row) -> None:
         """Apply one row. Raises ConflictError for a result of other data, code or library versions."""
-        self.rows.add(row)
-        match row:
-            case ArmRow():
-                self._stages.add_arm(row)
-            case TrialRow():
-                self._add_trial(row)
-            case Record():
-                self._add_record(row)
-            case Decision():
-                trial = self.trials[row.trial]
-                decision, replicate = hurdle_decision_of(row, self._probed), self._replicate_of(trial.plan)
-                self.search.decided(trial.plan.cohort, row.level, decision, replicate)
-                self._replace(trial.with_decision(row.cleared))
-            case Fact(fact, value) if fact == AUDIT:
+        match row, self.rows.add(row):
+            case ArmRow() as arm, ArmWithoutCandidate() as known:
+                self._stages.add_arm(known, arm.candidate)
+            case _, TrialRow() as declared:
+                self._add_trial(declared)
+            case _, Record() as record:
+                self._add_record(record)
+            case Decision() as taken, _:
+                trial = self.trials[taken.trial]
+                decision, replicate = hurdle_decision_of(taken, self._probed), self._replicate_of(trial.plan)
+                self.search.decided(trial.plan.cohort, taken.level, decision, replicate)
+                self._replace(trial.with_decision(taken.cleared))
+            case _, Fact(fact, value) if fact == AUDIT:
                 assert isinstance(value, list)
                 self._audited = tuple(map(str, value))
                 for name in self._audited:
                     self._replace(self.trials[name].as_audited())
-            case Fact(fact, value) if fact == PROBE_REFERENCE:
+            case _, Fact(fact, value) if fact == PROBE_REFERENCE:
                 score = ProbeReference.of_record(value).score
                 self.search.require_below(-math.inf if score is None else -score)
 

@@ -18,7 +18,7 @@ from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import settings_of
 from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, UNPRUNED
-from steeplechase.ledger.records import ArmRow, ArmWithoutCandidate, TrialRow
+from steeplechase.ledger.records import ArmWithoutCandidate, TrialRow
 
 
 class TrialStages:
@@ -33,9 +33,9 @@ class TrialStages:
         self._tuples: dict[tuple[str, ...], tuple[str, ...]] = {}
         """Tuples of labels, so that trials with equal ones share them."""
 
-    def add_arm(self, row: ArmRow) -> None:
+    def add_arm(self, row: ArmWithoutCandidate, candidate: Candidate) -> None:
         """Add an arm, before its trials."""
-        self._arms[row.name], self._candidates[row.name] = ArmWithoutCandidate.of(row), row.candidate
+        self._arms[row.name], self._candidates[row.name] = row, candidate
 
     def plan(self, row: TrialRow) -> TrialPlan:
         """Return the plan of a new trial, and keep its stages."""

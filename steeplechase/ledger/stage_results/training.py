@@ -1,7 +1,8 @@
 """Results of training: pretraining and fine-tuning, to their end or to where they diverged."""
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
+from functools import cache
+from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -10,6 +11,8 @@ from steeplechase.foundation.names import Sha256
 from steeplechase.foundation.schema import JsonValue, Whole
 
 SCORES, CONSTANT = "scores", "constant"
+CURVES: Mapping[str, Curve | Mapping[str, Curve]] = {"train_curve": (), "held_out_curve": (), "term_curves": {}}
+"""The fields of training that have curves, without any."""
 
 
 class _Curves(Result):
@@ -22,6 +25,18 @@ class _Curves(Result):
     def held_out(self) -> dict[int, float]:
         """Held-out loss in nats by tokens seen, where both are finite."""
         return dict(finite_points(self.held_out_curve))
+
+    @property
+    def without_curves(self) -> Self:
+        """The result without its curves, which are far larger than the rest."""
+        held = {name: vars(self)[name] for name in self.model_fields_set if name not in CURVES}
+        return self.model_construct(_one_set(frozenset(held)), **{**CURVES, **held})
+
+
+@cache
+def _one_set(names: frozenset[str]) -> set[str]:
+    """Return a set that all results with these fields share."""
+    return {*names}
 
 
 class ExampleValues(Result):

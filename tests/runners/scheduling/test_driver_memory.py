@@ -18,7 +18,7 @@ from steeplechase.configuration.hurdles.population import State, TrialView
 from steeplechase.configuration.hurdles.progressive_mean import ProgressiveMean
 from steeplechase.configuration.hurdles.rank_checked import RankChecked
 from steeplechase.configuration.hurdles.rungs import Finite, Hurdle
-from steeplechase.ledger.records import KnownArm, Record, Status
+from steeplechase.ledger.records import KnownArm, Record, Status, with_results
 from steeplechase.ledger.stage_results import PretrainResult
 from steeplechase.ledger.trial_history import TrialHistory
 
@@ -75,14 +75,15 @@ def state_after(candidates: int, proposer: str, hurdle: str) -> RunState:
     state = RunState(experiment_of(candidates, proposer, COHORT, hurdle), SimulatedStages({}), EXPERIMENT)
     while tasks := settled(state).ready:
         task, number = tasks[0], len(state.rows.records())
-        result = PretrainResult(tokens=64, held_out_loss=4 + number * 7919 % 1009 / 1009)
+        loss = 4 + number * 7919 % 1009 / 1009
+        result = PretrainResult(tokens=64, held_out_loss=loss, held_out_curve=((32, loss + 1), (64, loss)))
         known = (task.trial, "pretrain", task.label, task.stage.key, Status.FINISHED, result)
         state.apply(Record(number + 1, *known, seconds=1.0, reused=False))
     return state
 
 
 @pytest.mark.parametrize("hurdle", ["asha", "progressive_mean"])
-def test_rows_in_memory_name_no_reference_trials_and_every_candidate_is_observed_once_a_cohort(
+def test_rows_in_memory_have_no_curves_and_no_reference_trials_and_every_candidate_is_observed_once_a_cohort(
     hurdle: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     observe, observed = Observer.observation, list[str]()
@@ -95,6 +96,8 @@ def test_rows_in_memory_name_no_reference_trials_and_every_candidate_is_observed
     state = state_after(3 * COHORT, "random", hurdle)
     assert any(decision.threshold is not None for decision in state.rows.decisions())
     assert not any(decision.cohort for decision in state.rows.decisions())
+    results = [result for _, result in with_results(state.rows.records(), PretrainResult)]
+    assert [{*result.as_json} for result in results] == [{"tokens", "held_out_loss"}] * len(state.rows.records())
     assert len(state.rows.arms()) == len(state.trials) == 3 * COHORT
     assert len(observed) <= (1 + 2) * COHORT + 3 * COHORT  # the proposals of two cohorts, then the choice at the end
 

@@ -56,7 +56,10 @@ def dimension(by: str, candidate: Candidate, tokens: int) -> Dimension:
 
         return Dimension("recipe.token_share", recipe.tokens_after, with_updates)
     groups = architecture.feed_forward_groups
-    step = {"feed_forward_width": groups, "width": lcm(architecture.heads, groups), "depth": 1}[by]
+    sublayers = (sublayer for program in architecture.programs for sublayer in program.sublayers())
+    own = (dict(sublayer.settings).get("heads") for sublayer in sublayers)
+    heads = [architecture.heads, *(count for count in own if isinstance(count, int))]  # each divides the width
+    step = {"feed_forward_width": groups, "width": lcm(*heads, groups), "depth": 1}[by]
 
     def resized(steps: int) -> Candidate:
         return candidate.model_copy(update={"architecture": architecture.model_copy(update={by: steps * step})})

@@ -119,6 +119,14 @@ def test_a_size_that_every_layer_sets_for_itself_cannot_be_adjusted() -> None:
     assert matched(baseline, layers, Match(budget="parameters", by="feed_forward_width"))[1] == []
 
 
+def test_a_matched_width_is_a_multiple_of_the_heads_of_every_layer() -> None:
+    baseline = apply(Candidate(), {"depth": 2, "width": 64, "feed_forward_width": 256, "vocabulary_size": 64})
+    smaller = {"heads": [1, 16], "feed_forward_width": 32}
+    arms, mistakes = matched(baseline, smaller, Match(budget="parameters", by="width", tolerance=0.2))
+    assert mistakes == []
+    assert all(arm.candidate.architecture.width % 16 == 0 for arm in arms.arms)
+
+
 def test_an_arm_that_changes_only_the_adjusted_size_has_no_matched_copy() -> None:
     match = Match(budget="parameters", by="feed_forward_width")
     _, lines = matched(Candidate(), {"feed_forward_width": 512}, match)

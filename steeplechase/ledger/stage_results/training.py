@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -30,7 +30,7 @@ class _Curves(Result):
     def without_curves(self) -> Self:
         """The result without its curves, which are far larger than the rest."""
         held = {name: vars(self)[name] for name in self.model_fields_set if name not in CURVES}
-        return type(self).model_construct(_one_set(frozenset(held)), **{**CURVES, **held})
+        return cast("Self", type(self).model_construct(_one_set(frozenset(held)), **{**CURVES, **held}))
 
 
 @cache

@@ -53,7 +53,8 @@ def most_finalists(experiment: Experiment) -> int:
     search = experiment.search
     if search is None or search.finalists is None:
         return 0
-    asked, points = asked_candidates(experiment, search), possible_points(experiment, search)
+    asked = asked_candidates(experiment, search)
+    points = possible_points(experiment, search, asked)
     listed = len(experiment.arm_table.arms) - 1
     return min(search.finalists.count, listed + (asked if points is None else min(asked, points)))
 

@@ -137,7 +137,8 @@ def finishing_notes(experiment: Experiment) -> Iterator[str]:
     design = experiment.search
     if design is None:
         return
-    asked, points = asked_candidates(experiment, design), possible_points(experiment, design)
+    asked = asked_candidates(experiment, design)
+    points = possible_points(experiment, design, asked)
     seeds = len(first_seeds(experiment.pretraining.seeds))
     if points is not None and points * (1 + max(0, (design.max_seeds or seeds) - seeds)) < asked:
         yield points_text(experiment, points, asked)
@@ -185,20 +186,21 @@ def possible_points(experiment: Experiment, design: Search, at_most: int | None 
         return None
     points, listed = set[str](), {arm.identity for arm in experiment.arm_table.arms}
     for changes in grid(design.space, experiment.baseline):
+        if len(points) == at_most:
+            break
         try:
             arm = changed_arm("", experiment.baseline, changes)
         except InvalidOverride:
             continue
         if broken_by(arm.candidate, experiment.constraints) is None and arm.identity not in listed:
             points.add(arm.identity)
-        if len(points) == at_most:
-            break
     return len(points)
 
 
 def most_finished(experiment: Experiment, design: Search) -> int:
     """Return the largest number of candidates that can finish, whatever their values, without ties and divergence."""
-    asked, points = asked_candidates(experiment, design), possible_points(experiment, design)
+    asked = asked_candidates(experiment, design)
+    points = possible_points(experiment, design, asked)
     asked = asked if points is None else min(asked, points)
     if design.policy is not None:
         return _most_under_policy(experiment, design, asked)

@@ -15,18 +15,15 @@ from steeplechase.commands.main import main
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.paths import ResultPaths
 from tests.factories.command_calls import ROOT, TABLE, Answer, Call, record
-from tests.factories.command_line import UNANSWERED
 from tests.factories.first_cohort import declare_first_cohort
 
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
-    """Return a function that calls `steeplechase` in the checkout's root; its runs do without MLflow."""
+    """Return a function that calls `steeplechase` in the checkout's root."""
 
     def called(*arguments: str | Path) -> Answer:
         monkeypatch.setattr(sys, "argv", ["steeplechase", *map(str, arguments)])
-        if arguments[:1] == ("run",):
-            monkeypatch.setenv("MLFLOW_TRACKING_URI", UNANSWERED)
         with pytest.raises(SystemExit) as ended, chdir(ROOT):
             main()
         code = ended.value.code

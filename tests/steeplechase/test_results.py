@@ -43,7 +43,7 @@ def test_trials_have_the_means_and_numbers_of_seeds_of_the_results_table(results
 @pytest.mark.parametrize("folder", [SMALL, TIMES], ids=lambda folder: folder.name)
 def test_the_frames_are_the_tables_of_the_whole_report(folder: Path, tmp_path: Path) -> None:
     found = steeplechase.load(folder)
-    write_report(replace(found.report, pictures=()), tmp_path)
+    write_report(replace(found.report, figures=tuple), tmp_path)
     written = pd.read_csv(tmp_path / "tables" / "trials.csv", keep_default_na=False)
     assert [*found.trials().columns] == [*written.columns]
     assert len(found.trials()) == len(written) > 0

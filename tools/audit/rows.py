@@ -119,9 +119,10 @@ class Study:
         """Return the rows of a file that are of an arm of the tables, under the name that it has there."""
         return [row | {"arm": self.shown[row["arm"]]} for row in read_csv(path) if row["arm"] in self.shown]
 
-    def few_learners(self, arms: Sequence[str]) -> bool:
-        """Whether fewer than two seeds of an arm left its plateau, though others stayed."""
-        return any(self.stuck.get(arm) and self.counts[arm][0] < 2 for arm in arms)
+    def cannot_judge(self, metric: str, *arms: str) -> bool:
+        """Whether no arm exceeds the references, or fewer than two seeds of an arm left its plateau, others not."""
+        task, few = metric.partition(":")[0], (self.stuck.get(arm) and self.counts[arm][0] < 2 for arm in arms)
+        return task in self.below or (task == SCORE and not self.scored) or any(few)
 
     def _read_examples(self, folder: Path, sequences: Mapping[int, int]) -> None:
         """Add the values of examples; `sequences`: the number of held-out sequences by that of predictions."""

@@ -50,8 +50,7 @@ def effects(study: Study) -> Iterator[Row]:
             row = {"arm": arm, "metric": metric, **found.columns, "p": float(np.minimum(1.0, found.p / share))}
             row |= {"p_adjusted": corrected[metric, arm], "margin": margin, "p_equivalence": within}
             verdict = "no difference" if within <= ALPHA else verdict
-            untestable = metric.partition(":")[0] in study.below or study.few_learners([arm, BASELINE])
-            yield {**row, "verdict": NOT_TESTED if untestable else verdict}
+            yield {**row, "verdict": NOT_TESTED if study.cannot_judge(metric, arm, BASELINE) else verdict}
 
 
 def _corrected(study: Study, cells: Mapping[Any, Estimate], share: float) -> dict[Any, float]:
@@ -222,7 +221,7 @@ def claims(study: Study) -> list[Row]:
     for claim in dict.fromkeys(claim for _, claim in sources):
         each = study.difference(claim.metric, claim.first, claim.second)
         found[claim] = {"metric": claim.metric, **each.columns}
-        untestable = claim.metric.split(":")[0] in study.below or study.few_learners([claim.first, claim.second])
+        untestable = study.cannot_judge(claim.metric, claim.first, claim.second)
         if untestable or (claim.sign == "~" and power_within(each, claim.size) < 0.5):
             each = Estimate()
             untested.add(claim)

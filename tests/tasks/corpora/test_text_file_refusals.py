@@ -164,10 +164,11 @@ def test_a_folder_that_cannot_be_listed_is_refused(tmp_path: Path) -> None:
 import os, resource
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.corpora.text_files import TextFilesCorpus
+corpus = TextFilesCorpus(path={str(tmp_path)!r})
 os.scandir("/").close()
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
 try:
-    print(TextFilesCorpus(path={str(tmp_path)!r}).inputs())
+    print(corpus.inputs())
 except DataError as refused:
     print(refused)
 """

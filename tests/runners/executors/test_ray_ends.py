@@ -103,12 +103,17 @@ def signalled(number: signal.Signals) -> Callable[[int], None]:
 
 
 def kill_first(word: str) -> Callable[[int], None]:
-    """Return what kills the first process below the driver that has a word in its command."""
+    """Return what kills the first process below the driver that has a word in its command, and those below it.
+
+    Workers of Ray whose daemon has died would end what they have begun.
+    """
 
     def act(driver: int) -> None:
         (first, *_) = named(driver, word) or [0]
         assert first, word
-        os.kill(first, signal.SIGKILL)
+        for process in [first, *(each for each, _ in descendants(first))]:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
 
     return act
 

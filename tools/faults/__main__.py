@@ -36,7 +36,6 @@ def main(arguments: Sequence[str]) -> int:
         if given.quick:
             import_module("tools.faults.runs").EXPERIMENTS.pop("search")
             vars(import_module("tools.faults.kills"))["LAST_SESSION"] = 3
-            vars(import_module("tools.faults.hostile"))["A_BATCH"] = 10
             given.seed, given.results = 0, SCRATCH / "quick"
             asked = [(name, str(row.quick)) for name, row in ROWS.items()]
         return int(sum(_until(int(count or ROWS[name].reach), name, given) for name, count in asked) > 0)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 
 from reports.document import Notes, Report
 from reports.figures.figure import Picture
@@ -72,7 +71,7 @@ def build(
             *(section.values(results) for section in in_order((), results)),
         ),
         declared=lambda: experiment_text(experiment, printable(f"{remark}: what differs from the defaults")),
-        figures=cache(lambda: _pictures(in_order(FIGURES, results), results, searched)),
+        figures=lambda: _pictures(in_order(FIGURES, results), results, searched),
         made_with=made_with_of(snapshot),
         summary=summary_of(results, chosen_sentences(snapshot)),
     )

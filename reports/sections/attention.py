@@ -3,7 +3,7 @@
 The figure has the maps by arm and layer, relative to uniform attention; darker is more.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import log10
@@ -15,6 +15,7 @@ from reports.figures.matplotlib_style import Figure, new_figure
 from reports.figures.style import QUIET
 from reports.number_format import decimals_for, difference_text, fixed, mean_text, two_seeds
 from reports.section import Content, Section
+from reports.statistics.learning import stayed_of
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Cell, Column, Grid, Row, Table, interval, printable, shown, table, words
@@ -22,10 +23,24 @@ from steeplechase.analysis.difference import Effect, SeedValues
 from steeplechase.analysis.effects import effect
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import ATTENTION_DIAGONAL
+from steeplechase.ledger.metrics import attention_of
 from steeplechase.ledger.stage_results import ALL, READINGS, AttentionResult, Cells, uniform_concentration
 
 DIAGONAL = Metric(ATTENTION_DIAGONAL)
 COLUMNS = "arm reading layer length within uniform n mean sd delta low high"
+
+
+def attention_of_learners(results: Results) -> Mapping[str, Mapping[int, AttentionResult]]:
+    """Return attention by arm and pretraining seed that left the plateau of its loss, arms in the table's order."""
+    found = {
+        arm.name: {
+            history.trial.seed: seen
+            for history in results.trials[arm.name]
+            if history.trial.seed not in stayed_of(arm.name, results.learning) and (seen := attention_of(history))
+        }
+        for arm in results.arms
+    }
+    return {arm: by_seed for arm, by_seed in found.items() if by_seed}
 
 
 def attention_table(results: Results) -> Table:
@@ -35,7 +50,7 @@ def attention_table(results: Results) -> Table:
 
 def attention_grids(results: Results) -> Iterator[Grid]:
     """Yield the grid of C by arm and reading; none where C was not measured."""
-    measured = list(results.attention.items())
+    measured = list(results.once(attention_of_learners).items())
     if not measured:
         return
     example = next(iter(measured[0][1].values()))
@@ -69,7 +84,7 @@ def attention_grids(results: Results) -> Iterator[Grid]:
 
 def attention_clause(results: Results) -> str:
     """Return the finding's clause on C: the arm with the largest difference from the baseline; empty without one."""
-    arms = [arm for arm, _ in results.attention.items()]
+    arms = [arm for arm, _ in results.once(attention_of_learners).items()]
     effects = {arm: results.effect(arm, DIAGONAL) for arm in arms}
     rivals = [arm for arm in arms if arm != BASELINE and effects[arm].difference.delta is not None]
     if not rivals or BASELINE not in effects:
@@ -84,7 +99,7 @@ def attention_clause(results: Results) -> str:
 
 
 def _rows(results: Results) -> Iterator[Row]:
-    for arm, by_seed in results.attention.items():
+    for arm, by_seed in results.once(attention_of_learners).items():
         example = next(iter(by_seed.values()))
         for reading, layer in [*((name, None) for name in READINGS), *((ALL, n) for n in range(example.depth))]:
             measured_effect = _effect(results, arm, reading, layer)
@@ -105,7 +120,7 @@ def _rows(results: Results) -> Iterator[Row]:
 def _effect(results: Results, arm: str, reading: str, layer: int | None) -> Effect:
     samples: list[SeedValues] = []
     for name in (arm, BASELINE):
-        measured = results.attention.get(name, {}).items()
+        measured = results.once(attention_of_learners).get(name, {}).items()
         by_seed = {seed: attention.concentration(reading, layer) for seed, attention in measured}
         samples.append({seed: value for seed, value in by_seed.items() if value is not None})
     values, baseline = samples
@@ -147,7 +162,7 @@ class AttentionMaps:
 
 def attention_maps_of(results: Results) -> AttentionMaps | None:
     """Return the maps of the baseline and of the arms whose C differs most from it; None without maps."""
-    measured = [(arm, list(by_seed.values())) for arm, by_seed in results.attention.items()]
+    measured = [(arm, list(by_seed.values())) for arm, by_seed in results.once(attention_of_learners).items()]
     measured = [
         (arm, measurements)
         for arm, measurements in measured

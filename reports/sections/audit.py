@@ -80,7 +80,7 @@ def _final_value(results: Results, records: Sequence[Record]) -> float | None:
     """Return a trial's first objective at the end of its budget, signed so that lower is better; None without it."""
     labels = results.snapshot.labels
     if results.once(Objectives).first.name == SCORE:
-        scored = results.once(Objectives).scored_tasks
+        scored = results.scored_tasks
         parsed = {label: StageLabel.parse(label) for label in labels}
         score = score_of(records, [n for n, each in parsed.items() if each.kind == FINE_TUNE and each.task in scored])
         return None if score is None else -score

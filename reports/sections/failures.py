@@ -72,10 +72,9 @@ def _diverged(results: Results) -> str:
         for which, by_arm in found.items()
         if by_arm
     ]
-    remark = (
-        [f"the {BASELINE} is one of them"] if BASELINE in {arm for each in found.values() for arm, _ in each} else []
-    )
-    return "; ".join([*parts, *remark]) or "no trial"
+    if any(arm == BASELINE for by_arm in found.values() for arm, _ in by_arm):
+        parts.append(f"the {BASELINE} is one of them")
+    return "; ".join(parts) or "no trial"
 
 
 def limit_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,6 @@ from enum import StrEnum
 
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.experiment import paper_margins_of
-from reports.statistics.learning import too_few
 from reports.statistics.metrics import Metric, below_reference_text, in_place_of_score
 from reports.statistics.results import Results
 from steeplechase.analysis.difference import ALPHA, Difference
@@ -32,7 +31,6 @@ from steeplechase.analysis.paired import holm
 from steeplechase.analysis.power import power_of_t, power_of_t_within
 from steeplechase.configuration.claims import Claim, Sign, parse_orderings
 from steeplechase.configuration.metrics import COSTS, SCORE
-from steeplechase.ledger.task_standing import tasks_in_score
 
 EXPERIMENT, PAPER = "experiment", "paper"
 FEWEST_POWER = 0.5
@@ -175,14 +173,10 @@ def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
 def _untestable(results: Results, claim: Claim) -> str:
     """Return why no difference of these arms on this metric can be claimed; empty where one can."""
     metric, partly = Metric(claim.metric), results.partly_learning
-    of_no_task = metric.name == SCORE and not tasks_in_score(results.tasks, results.standings)
+    of_no_task = metric.name == SCORE and not results.scored_tasks
     if metric.task in results.below_reference or of_no_task:
         return below_reference_text(metric)
-    few = [
-        f"{arm} {partly[arm]}"
-        for arm in claim.arms
-        if too_few(partly.get(arm), results.values[arm].get(claim.metric, {}))
-    ]
+    few = [f"{arm} {partly[arm]}" for arm in claim.arms if results.too_few_learn(arm, claim.metric)]
     return f"seeds that left the plateau: {', '.join(few)}" if few else ""
 
 

@@ -14,7 +14,6 @@ from steeplechase.analysis.effects import paired
 from steeplechase.analysis.pareto_front import front
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE, objectives_in_effect
-from steeplechase.ledger.task_standing import tasks_in_score
 
 LOSS_DECIMALS = 4
 
@@ -29,7 +28,7 @@ class Objectives:
     def names(self) -> tuple[str, ...]:
         """The objectives that are in effect: of the declared ones, a score of no task is none."""
         comparable = self.results.experiment.pretraining.losses_compare
-        return objectives_in_effect(self.declared, self.scored_tasks, comparable) or self.declared
+        return objectives_in_effect(self.declared, self.results.scored_tasks, comparable) or self.declared
 
     @property
     def declared(self) -> tuple[str, ...]:
@@ -38,14 +37,9 @@ class Objectives:
         return (HELD_OUT_LOSS,) if search is None else search.objectives
 
     @property
-    def scored_tasks(self) -> tuple[str, ...]:
-        """The tasks that the score is the mean of: those that are not below a reference."""
-        return tasks_in_score(self.results.tasks, self.results.standings)
-
-    @property
     def without_score(self) -> str:
         """Why a declared score is no objective, and what is in its place; empty where it is one."""
-        if SCORE not in self.declared or self.scored_tasks:
+        if SCORE not in self.declared or self.results.scored_tasks:
             return ""
         if SCORE in self.names:
             return "no task is above its references, so that the score is no objective and nothing takes its place"
@@ -110,7 +104,7 @@ class Objectives:
 
     def _measured(self, name: str) -> Mapping[str, SeedValues]:
         """Return a measured objective by arm and seed; the score is that of the tasks above their references."""
-        tasks = self.scored_tasks if name == SCORE else (name,)
+        tasks = self.results.scored_tasks if name == SCORE else (name,)
         found: dict[str, dict[int, float]] = {}
         for arm in self.results.arms:
             by_task = [self.results.values.get(arm.name, {}).get(task, {}) for task in tasks]

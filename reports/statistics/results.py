@@ -10,7 +10,7 @@ from reports.statistics.cell_test import CellTest
 from reports.statistics.comparisons import Cell, Comparison, compare
 from reports.statistics.contrasts import Contrasts, SampledExamples, Weights, sampled_examples
 from reports.statistics.experiment import margins_of
-from reports.statistics.learning import Learning, partly, share_of_a_family, stayed_of, too_few
+from reports.statistics.learning import Learning, partly, share_of_a_family, too_few
 from reports.statistics.metrics import Metric, in_place_of_score
 from steeplechase.analysis.difference import ALPHA, Difference, Effect, MeanTest
 from steeplechase.analysis.effects import effect
@@ -21,10 +21,9 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric
 from steeplechase.configuration.seeds import first_seeds, looks_of
 from steeplechase.ledger.example_tables import ExampleTable
-from steeplechase.ledger.metrics import ArmValues, NestedArmValues, attention_of, means_of
+from steeplechase.ledger.metrics import ArmValues, NestedArmValues, means_of
 from steeplechase.ledger.records import ArmRow, TrialStatus, shared_evaluation_set
 from steeplechase.ledger.snapshot import Snapshot
-from steeplechase.ledger.stage_results import AttentionResult
 from steeplechase.ledger.task_standing import TaskStanding, tasks_in_score
 from steeplechase.ledger.trial_history import TrialHistory
 
@@ -137,19 +136,6 @@ class Results:
         return found
 
     @cached_property
-    def attention(self) -> Mapping[str, Mapping[int, AttentionResult]]:
-        """Attention by arm and pretraining seed that left the plateau of its loss, arms in the table's order."""
-        found = {
-            arm.name: {
-                history.trial.seed: seen
-                for history in self.trials[arm.name]
-                if history.trial.seed not in stayed_of(arm.name, self.learning) and (seen := attention_of(history))
-            }
-            for arm in self.arms
-        }
-        return {arm: by_seed for arm, by_seed in found.items() if by_seed}
-
-    @cached_property
     def descriptions(self) -> tuple[Metric, ...]:
         """Measured quantities without a better direction."""
         measured = {metric for by_metric in self.measured.values() for metric in by_metric}
@@ -177,14 +163,19 @@ class Results:
         return self._examples.get(metric, ())
 
     @cached_property
+    def scored_tasks(self) -> tuple[str, ...]:
+        """The tasks that the score is the mean of: those that are not below a reference."""
+        return tasks_in_score(self.tasks, self.standings)
+
+    @cached_property
     def _examples(self) -> Mapping[str, tuple[SampledExamples, ...]]:
-        scored, size = tasks_in_score(self.tasks, self.standings), self.predictions_per_sequence
+        scored, size = self.scored_tasks, self.predictions_per_sequence
         names = [metric.name for metric in self.metrics]
         return {name: sampled_examples(name, self.example_tables, scored, self.primary, size) for name in names}
 
     def without_examples(self, arms: Iterable[str], metric: Metric) -> tuple[str, ...]:
         """Return the tasks in a score, and the arms, of which no values of single examples of a metric were kept."""
-        scored = tasks_in_score(self.tasks, self.standings) if metric.name == SCORE else ()
+        scored = self.scored_tasks if metric.name == SCORE else ()
         tasks = [task for task in scored if not self.examples(task)]
         return (*tasks, *(arm for arm in arms if not all(each.has(arm) for each in self.examples(metric.name))))
 
@@ -219,10 +210,13 @@ class Results:
         values, baseline = (self.values.get(name_of_arm, {}).get(name, {}) for name_of_arm in (arm, BASELINE))
         over = self.contrasts.over_examples({arm: 1.0, BASELINE: -1.0}, name)
         metric, share = Metric(name), self._share(arm) * self.share_of_a_family
-        pairs = ((arm, values), (BASELINE, baseline))
-        few = any(too_few(self.partly_learning.get(name_of_arm), sample) for name_of_arm, sample in pairs)
+        few = any(self.too_few_learn(each, name) for each in (arm, BASELINE))
         untestable = metric.task in self.below_reference or few
         return CellTest(metric, values, baseline, self.margins.get(name), share, self.test, over, untestable)
+
+    def too_few_learn(self, arm: str, name: str) -> bool:
+        """Whether too few seeds of an arm learned to compare it on a metric."""
+        return too_few(self.partly_learning.get(arm), self.values.get(arm, {}).get(name, {}))
 
     @cached_property
     def families(self) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:

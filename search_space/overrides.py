@@ -20,8 +20,6 @@ from steeplechase.foundation.stand_ins import CodeNeeded
 ROOTS = ("objective", "recipe", "fine_tuning")
 INIT_CHECKPOINT, DATA = "init_checkpoint", "data"
 """The fields of a candidate that are no parts with fields of their own."""
-ARCHITECTURE = "architecture."
-"""May begin the path of a field of the architecture."""
 Changes = Mapping[str, Any]
 
 
@@ -59,13 +57,12 @@ def apply(candidate: Candidate, changes: Changes) -> Candidate:
 def applied(candidate: Candidate, changes: Changes) -> Candidate:
     """Return the candidate with the overrides, its rules unchecked. Raises InvalidOverride for a wrong type."""
     document: dict[str, Any] = candidate.model_dump()
-    named = {absolute_path(path) for path in changes}
-    for path in changes if len(named) < len(changes) else ():
-        if path.removeprefix(ARCHITECTURE) != path and path.removeprefix(ARCHITECTURE) in changes:
-            message = (
-                f"{path} is the field {path.removeprefix(ARCHITECTURE)}, which is set too; leave one of them out"
-            )
-            raise InvalidOverride([Violation((path,), message)])
+    named: dict[tuple[str, ...], str] = {}
+    for path in changes:
+        if (other := named.setdefault(absolute_path(path), path)) != path:
+            short, long = sorted((path, other), key=len)
+            message = f"{long} is the field {short}, which is set too; leave one of them out"
+            raise InvalidOverride([Violation((long,), message)])
     for path in sorted(changes, key=lambda path: len(absolute_path(path))):  # an option before its own fields
         _assign(document, path, changes[path])
     for depth, contradiction in contradictory_depths(document["architecture"]):

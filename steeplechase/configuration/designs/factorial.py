@@ -72,16 +72,14 @@ class OneFactor(PointDesign):
 
         A name has the last word of the path; the whole path where another axis would give the same name.
         """
-        names = Counter(_short_name(path, value) for path, values in self.vary.items() for value in values)
+        axes = Counter[str]()
+        for path, values in self.vary.items():
+            axes.update({_short_name(path, value) for value in values})
         for path, values in self.vary.items():
             for position, value in enumerate(values):
                 if not equals_baseline(baseline, {path: value}):
                     short = _short_name(path, value)
-                    name = (
-                        short
-                        if names[short] == [*map(label, values)].count(label(value))
-                        else f"{path}={label(value)}"
-                    )
+                    name = short if axes[short] == 1 else f"{path}={label(value)}"
                     yield Point(name, {path: value}, ("vary", path, position), {path: level(value)})
 
     def own_violations(self, baseline: Candidate) -> Iterator[Violation]:

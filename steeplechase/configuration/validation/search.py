@@ -177,7 +177,7 @@ def points_text(experiment: Experiment, points: int, asked: int) -> str:
     return f"the space has {points} point{'' if points == 1 else 's'} beside {beside}: {points} of {asked} candidates"
 
 
-def possible_points(experiment: Experiment, design: Search, at_most: int | None = None) -> int | None:
+def possible_points(experiment: Experiment, design: Search, at_most: int) -> int | None:
     """Return the number of possible points that are no arm of the file; None of programs and of large spaces.
 
     More than `at_most` are not counted.

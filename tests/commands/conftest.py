@@ -26,9 +26,7 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(sys, "argv", ["steeplechase", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended, chdir(ROOT):
             main()
-        code = ended.value.code
-        out, err = capsys.readouterr()
-        return Answer(code if isinstance(code, int) else int(code is not None), out, err)
+        return Answer.of(ended.value, *capsys.readouterr())
 
     return called
 

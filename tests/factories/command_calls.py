@@ -28,6 +28,11 @@ class Answer:
     out: str
     err: str
 
+    @classmethod
+    def of(cls, ended: SystemExit, out: str, err: str) -> "Answer":
+        """Return the answer of a command that has ended in this process."""
+        return cls(ended.code if isinstance(ended.code, int) else int(ended.code is not None), out, err)
+
 
 Call = Callable[..., Answer]
 
@@ -40,8 +45,7 @@ def called(*arguments: str | Path) -> Answer:
         patched.setenv("MLFLOW_TRACKING_URI", UNANSWERED)
         with pytest.raises(SystemExit) as ended:
             main()
-    code = ended.value.code
-    return Answer(code if isinstance(code, int) else int(code is not None), out.getvalue(), err.getvalue())
+    return Answer.of(ended.value, out.getvalue(), err.getvalue())
 
 
 def record(trial: str, label: str, number: int) -> Record:

@@ -24,7 +24,6 @@ from runners.search.next_arms import (
 from runners.search.tuning_phase import choices, own_arms, tuning_arms
 from runners.search.warm_start import WARM_START
 from runners.work_queue import StageTask
-from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.contamination import refuse_contamination
@@ -104,8 +103,7 @@ def _policy_step(state: RunState) -> Step | None:
     race = state.race
     if race is None or state.cohort < 0:
         return None
-    rows = [arm for arm in state.rows.arms() if arm.name != BASELINE and arm.final_of is None]
-    if (arm := race.not_entered(rows, state.rows.path)) is not None:
+    if (arm := race.not_entered(state.rows.candidates, state.rows.path)) is not None:
         return entry_step(state, [ArmEntry(arm, first_seeds(state.experiment.pretraining.seeds))])
     decisions = race.decisions(state.trials, state.rows.path)
     return Step(decisions=decisions) if decisions else None

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from runners.scheduling.decisions import AUDIT
 from runners.search.warm_start import WARM_START
+from steeplechase.configuration.arm import BASELINE
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.phase_plans import CHOICES, FINALISTS, TUNING, WINNER
@@ -39,6 +40,8 @@ class Rows:
     """Path of the ledger, for messages."""
     _facts: dict[str, JsonValue] = field(default_factory=dict)
     _arms: list[ArmWithoutCandidate] = field(default_factory=list)
+    candidates: list[ArmWithoutCandidate] = field(default_factory=list)
+    """The arms without the baseline and without repeats of finalists."""
     _trials: list[TrialRow] = field(default_factory=list)
     _records: list[Record] = field(default_factory=list)
     _decisions: list[Decision] = field(default_factory=list)
@@ -51,6 +54,8 @@ class Rows:
             case ArmRow():
                 arm = ArmWithoutCandidate.of(row)
                 self._arms.append(arm)
+                if arm.name != BASELINE and arm.final_of is None:
+                    self.candidates.append(arm)
                 return arm
             case TrialRow():
                 self._trials.append(row)

@@ -7,7 +7,7 @@ Sizes and sharing follow the released ConvBERT and ELECTRA code; the defaults ar
 from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from search_space.activation import FeedForwardActivation
 from search_space.architecture_kind import ArchitectureByKind
@@ -27,16 +27,12 @@ from search_space.shape import AttentionShape, largest_divisor, not_dividing
 from search_space.stack import Block, Sharing, blocks, components, convolutions, shared_violations, sublayer_mistakes
 from search_space.sublayer.operation_chain import InvalidChain
 from search_space.sublayer.own_convolution import window_mistake
-from search_space.sublayer.sublayer import LARGEST_SIZE, InvalidSetting, Size, StackSizes, Window
+from search_space.sublayer.sublayer import InvalidSetting, Size, StackSizes, Window
 from search_space.visibility import Visibility
 from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Count, PositiveNumber, cached_until_options_change
+from steeplechase.foundation.schema import Count, OrList, PositiveNumber, cached_until_options_change
 
-ONE_SIZE = {"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE}
-PerLayer = Annotated[
-    Size,
-    WithJsonSchema({"anyOf": [ONE_SIZE, {"type": "array", "items": ONE_SIZE, "minItems": 1}]}, mode="validation"),
-]
+PerLayer = Annotated[Size, OrList()]
 """A size of all sublayers of a kind, or a list with the size of each, from the input to the output."""
 
 
@@ -78,14 +74,14 @@ class Architecture(ArchitectureByKind):
     """The tokens that a token reads: all, those up to itself, or those from itself on. `prefix`: those up to itself,
     and all of the first segment (UNILM, arXiv 1905.03197); text that is no pair of segments is read left to right.
     `permutation`: those before itself in an order that pretraining draws, and all elsewhere (XLNet, 1906.08237)."""
-    bottleneck_ratio: Ratio = 1
+    bottleneck_ratio: Annotated[Ratio, OrList()] = 1
     """γ: heads and attention width are divided by it together (ConvBERT, arXiv 2008.02496, section 3.2). It keeps
     whole heads: a number such as 2 or 1.5, which keeps 8 of 12, or a fraction such as "4/3"."""
-    convolution: Convolution = Field(default_factory=NoConvolution)
+    convolution: Annotated[Convolution, OrList()] = Field(default_factory=NoConvolution)
     """The convolution branch beside self-attention; `none` is attention alone, as in BERT and ELECTRA."""
     feed_forward_width: PerLayer = 1024
     """Inner channels of the feed-forward network."""
-    feed_forward_groups: Size = 1
+    feed_forward_groups: PerLayer = 1
     """Groups of both linear maps of the feed-forward network; 1 is the usual dense network."""
     feed_forward_activation: FeedForwardActivation = "gelu"
     """Activation function between the two linear maps of the feed-forward network; `geglu` and `swiglu` are gated, so

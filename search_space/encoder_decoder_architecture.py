@@ -14,7 +14,7 @@ from pydantic import Field, field_validator, model_validator
 
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
-from search_space.layer_lists import BLOCKS_AT_MOST, LISTS
+from search_space.layer_lists import BLOCKS_AT_MOST, lists_of
 from search_space.layer_program import LayerProgram, SublayerKind
 from search_space.program_parser import InvalidProgram, parse_program
 from search_space.stack import Block, blocks, components, sublayer_mistakes
@@ -70,9 +70,9 @@ class EncoderDecoderArchitecture(Architecture):
         if not isinstance(document, Mapping):
             return document
         own = cls.own_document(document, f"its fields: {_names(cls)}")
-        lists = [name for name in LISTS if isinstance(document.get(name), list | tuple)]
+        lists = lists_of(document)
         if lists:
-            message = "a list has one size for each sublayer of one stack; write layers and decoder_layers"
+            message = "a list has one value for each sublayer of one stack; write layers and decoder_layers"
             raise ValueError(f"{', '.join(lists)}: {message}")
         return _with_decoder_depth(own)
 

@@ -1,4 +1,4 @@
-"""Per-layer sizes: a list in place of a number, such as `heads: [12, 11]`, becomes settings of the layer program."""
+"""Values by layer: a list in place of a value, such as `heads: [12, 11]`, becomes settings of the layer program."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -7,8 +7,10 @@ from typing import Any, NoReturn
 from pydantic import BaseModel, ValidationError
 from pydantic_core import InitErrorDetails
 
+from search_space.bottleneck import canonical_ratio
 from search_space.layer_program import Item, LayerProgram, Sublayer, SublayerKind, is_of
 from search_space.program_parser import ITEMS_AT_MOST, InvalidProgram, parse_program
+from steeplechase.foundation.schema import VARIANT_KEY
 
 LISTS = {
     "heads": (SublayerKind.SELF_ATTENTION, "heads"),
@@ -16,7 +18,16 @@ LISTS = {
     "value_width": (SublayerKind.SELF_ATTENTION, "value_width"),
     "feed_forward_width": (SublayerKind.FEED_FORWARD, "width"),
 }
-"""The letter and the setting of each field that may be a list."""
+"""The letter and the setting of each size that may be a list."""
+CONVOLUTION = "convolution"
+BY_LAYER = {
+    **LISTS,
+    "feed_forward_groups": (SublayerKind.FEED_FORWARD, "groups"),
+    "bottleneck_ratio": (SublayerKind.SELF_ATTENTION, "bottleneck_ratio"),
+    CONVOLUTION: (SublayerKind.SELF_ATTENTION, CONVOLUTION),
+    f"{CONVOLUTION}.kernel_size": (SublayerKind.SELF_ATTENTION, "kernel_size"),
+}
+"""The letter and the setting of each field, by its path in an architecture, that may be a list."""
 BLOCKS_AT_MOST = ITEMS_AT_MOST // 2
 """Largest `depth`: each block is two sublayers of the program."""
 
@@ -32,7 +43,7 @@ def folded(document: Mapping[str, Any], default_depth: int) -> dict[str, Any]:
     """
     fields = dict(document)
     text = fields.get("layers")
-    lists = {name: list(value) for name in LISTS if isinstance(value := fields.get(name), list | tuple)}
+    lists = lists_of(fields)
     if not isinstance(text, str) and (text is not None or not lists):
         return fields  # a text of the wrong type is refused by the field itself
     depth = fields.get("depth", default_depth)
@@ -41,22 +52,37 @@ def folded(document: Mapping[str, Any], default_depth: int) -> dict[str, Any]:
             _refuse("depth", depth, f"{depth} blocks are too many; allowed: 1 to {BLOCKS_AT_MOST}")
         return fields
     program = _parsed(text) if text is not None else parse_program(f"(s f)*{depth}")
-    for name, sizes in lists.items():
-        program = _with_sizes(program, name, sizes)
-        del fields[name]
+    for path, values in lists.items():
+        program = _with_values(program, path, values)
+        _remove(fields, path)
+    program = _parsed(str(program)) if lists else program  # a value may be no text of a program
     fields["depth"] = len(program.blocks)
     fields["layers"] = None if is_plain(program) else str(program)
     return fields
 
 
-def list_in(layers: str | None, name: str) -> list[Any] | None:
-    """Return the list that a program has as settings in place of a field; None where a sublayer lacks a size."""
-    if layers is None or name not in LISTS:
+def lists_of(document: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the lists by layer that an architecture's fields have, by path."""
+    found: dict[str, list[Any]] = {}
+    for path in BY_LAYER:
+        option, _, field = path.partition(".")
+        value = document.get(option)
+        if field:
+            value = value.get(field) if isinstance(value, Mapping) else None
+        if isinstance(value, list | tuple):
+            found[path] = list(value)
+    return found
+
+
+def list_in(layers: str | None, path: str) -> list[Any] | None:
+    """Return the list that a program has as settings in place of a field; None where a sublayer lacks a value."""
+    path = path.removeprefix("architecture.")
+    if layers is None or path not in BY_LAYER:
         return None
-    kind, setting = LISTS[name]
+    kind, setting = BY_LAYER[path]
     sublayers = [item for item in parse_program(layers).items if isinstance(item, Sublayer) and item.kind == kind]
-    sizes = [dict(sublayer.settings).get(setting) for sublayer in sublayers]
-    return sizes if sizes and None not in sizes else None
+    values = [dict(sublayer.settings).get(setting) for sublayer in sublayers]
+    return values if values and None not in values else None
 
 
 READERS = {
@@ -110,28 +136,52 @@ def _parsed(text: str) -> LayerProgram:
         _refuse("layers", text, str(error))
 
 
-def _with_sizes(program: LayerProgram, name: str, sizes: list[Any]) -> LayerProgram:
-    kind, setting = LISTS[name]
-    count = sum(is_of(item, kind) for item in program.items)
-    if len(sizes) != count:
-        message = f"{len(sizes)} sizes for {count} sublayers {kind.value}; a list has one size for each"
-        _refuse(name, sizes, message)
-    for size in sizes:
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            _refuse(name, sizes, f"{size!r} is no whole number from 1")
-    remaining = iter(sizes)
+def _remove(fields: dict[str, Any], path: str) -> None:
+    option, _, field = path.partition(".")
+    if field:
+        fields[option] = {name: value for name, value in fields[option].items() if name != field}
+    else:
+        del fields[option]
 
-    def sized(item: Item) -> Item:
+
+def _with_values(program: LayerProgram, path: str, values: list[Any]) -> LayerProgram:
+    kind, _ = BY_LAYER[path]
+    count = sum(is_of(item, kind) for item in program.items)
+    if len(values) != count:
+        message = f"{len(values)} values for {count} sublayers {kind.value}; a list has one value for each"
+        _refuse(path, values, message)
+    try:
+        remaining = iter([_settings(path, value) for value in values])
+    except ValueError as error:
+        _refuse(path, values, str(error))
+
+    def valued(item: Item) -> Item:
         if not (isinstance(item, Sublayer) and item.kind == kind):
             return item
-        settings = dict(item.settings)
-        if setting in settings:
-            _refuse(name, sizes, f"{item} of layers sets it too; set it in one place")
-        return replace(item, settings=tuple(sorted({**settings, setting: next(remaining)}.items())))
+        settings, added = dict(item.settings), next(remaining)
+        if settings.keys() & added.keys():
+            _refuse(path, values, f"{item} of layers sets it too; set it in one place")
+        return replace(item, settings=tuple(sorted({**settings, **added}.items())))
 
-    return LayerProgram(tuple(map(sized, program.items)))
+    return LayerProgram(tuple(map(valued, program.items)))
 
 
-def _refuse(name: str, value: object, message: str) -> NoReturn:
-    fault = InitErrorDetails(type="value_error", loc=(name,), input=value, ctx={"error": ValueError(message)})
+def _settings(path: str, value: Any) -> dict[str, Any]:
+    """Return a value of a list as settings of its sublayer. Raises ValueError."""
+    _, setting = BY_LAYER[path]
+    if path == CONVOLUTION:
+        option = {VARIANT_KEY: value} if isinstance(value, str) else value
+        if not isinstance(option, Mapping) or VARIANT_KEY not in option:
+            raise ValueError(f"{value!r} is not an option; write the name of an option, or a mapping with a kind")
+        return {setting if name == VARIANT_KEY else name: each for name, each in option.items()}
+    if path == "bottleneck_ratio":
+        return {setting: canonical_ratio(value)}
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{value!r} is no whole number from 1")
+    return {setting: value}
+
+
+def _refuse(path: str, value: object, message: str) -> NoReturn:
+    location = tuple(path.split("."))
+    fault = InitErrorDetails(type="value_error", loc=location, input=value, ctx={"error": ValueError(message)})
     raise ValidationError.from_exception_data("Architecture", [fault])

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from search_space.candidate import Candidate
-from search_space.layer_lists import LISTS, contradictory_depths, list_in
+from search_space.layer_lists import BY_LAYER, contradictory_depths, list_in
 from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import Violation, closest, did_you_mean
 from steeplechase.foundation.schema import VARIANT_KEY, JsonValue, Schema, options_of
@@ -98,21 +98,25 @@ def difference(baseline: Candidate, candidate: Candidate) -> dict[str, JsonValue
 
 
 def with_lists(baseline: Candidate, candidate: Candidate, changes: Changes) -> Changes:
-    """Return the changes with sizes by layer as lists, where these alone turn the baseline's program into the other.
+    """Return the changes with values by layer as lists, where these alone turn the baseline's program into the other.
 
-    A program that changes otherwise too has the sizes in its text.
+    A program that changes otherwise too has the values in its text.
     """
     before, after = baseline.architecture, candidate.architecture
     if "layers" not in changes or type(before) is not type(after):
         return changes
-    added = [name for name in LISTS if list_in(before.layers, name) is None]
-    lists = {name: sizes for name in added if (sizes := list_in(after.layers, name)) is not None}
+    added = [path for path in BY_LAYER if list_in(before.layers, path) is None]
+    lists = {path: values for path in added if (values := list_in(after.layers, path)) is not None}
     folded = ("layers", "depth", *lists)
+    document: dict[str, Any] = {"architecture": before.model_dump()}
+    for path, values in lists.items():
+        _assign(document, path, values)
     try:
-        made = type(after).model_validate({**before.model_dump(), **lists})
-    except ValidationError:  # the baseline's program has some of these sizes, or another number of sublayers
+        made = type(after).model_validate(document["architecture"])
+    except ValidationError:  # the baseline's program has some of these values, or another number of sublayers
         return changes
-    if not lists or any(getattr(made, name) != getattr(after, name) for name in folded):
+    fields = {path.partition(".")[0] for path in folded}
+    if not lists or any(getattr(made, name) != getattr(after, name) for name in fields):
         return changes
     return {**{path: value for path, value in changes.items() if path not in folded}, **lists}
 

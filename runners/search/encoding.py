@@ -21,6 +21,8 @@ from steeplechase.foundation.schema import JsonValue, cached_until_options_chang
 
 DRAWN_POINTS = 256
 """Points that were drawn last, of which it is known whether they are possible."""
+OF_OPTIONS = (Mapping, str, list, tuple)
+"""Types of values that may name an option, by which the fields on further axes are known."""
 MUTATIONS = 1000  # of one parent, before the search for a valid child ends
 
 ORDERED = ("tpe", "gp", "nsga2")
@@ -50,7 +52,7 @@ def draw(design: Search, baseline: Candidate, choose: Choose) -> dict[str, Any] 
     axes, outdated = _axes_of(baseline, paths), False
     for path in paths:
         if outdated:
-            options: dict[str, Any] = {each: point[each] for each in point if isinstance(point[each], Mapping | str)}
+            options: dict[str, Any] = {each: point[each] for each in point if isinstance(point[each], OF_OPTIONS)}
             chosen = _axes_with(baseline, canonical_text(options), paths)
             if chosen is None:
                 return None
@@ -58,7 +60,7 @@ def draw(design: Search, baseline: Candidate, choose: Choose) -> dict[str, Any] 
         if path in axes:
             values = labels(design, path, baseline)
             point[path] = design.space[path][values.index(choose(path, values))]
-            outdated = isinstance(point[path], Mapping | str)
+            outdated = isinstance(point[path], OF_OPTIONS)
     for stack, structure in design.structure.items():
         point[stack] = str(structure.program(baseline.architecture, stack, _genes_of(stack, choose)))
     return point
@@ -78,7 +80,7 @@ def point_of(design: Search, candidate: Candidate) -> dict[str, str]:
         for part in absolute_path(path):
             value = value.get(part) if isinstance(value, dict) else None
         if by_layer(design, path):
-            value = list_in(document["architecture"].get("layers"), absolute_path(path)[-1]) or value
+            value = list_in(document["architecture"].get("layers"), path) or value
         if absolute_path(path)[-1] in DEPTHS and _has(document, path):
             value = _program_on_axis(design, path, candidate)
         if value is not None:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from search_space.convolution.option import ConvolutionOption, Reach
 from search_space.cost.operation_counts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
-from steeplechase.foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue, OrList
 
 
 def _odd(kernel_size: int, otherwise: str = "") -> int:
@@ -31,9 +31,9 @@ class WithKernel(ConvolutionOption):
     window: Literal["centred", "look_back", "look_ahead"] = "centred"
     """Tokens under the kernel: around the output position, or, for models that read in one direction, those up to it
     (causal) or those from it on."""
-    kernel_size: Taps = 9
-    """Width of the kernel in tokens; odd where the window is centred. Default: best at length 128 in ConvBERT's
-    section 4.2."""
+    kernel_size: Annotated[Taps, OrList()] = 9
+    """Width of the kernel in tokens; odd where the window is centred. A list has the width in each layer. Default:
+    best at length 128 in ConvBERT's section 4.2."""
 
     @field_validator("kernel_size")
     @classmethod

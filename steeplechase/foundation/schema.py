@@ -146,6 +146,15 @@ class OptionByKind:
 OPTION = OptionByKind()
 
 
+class OrList:
+    """Marks a value that files may have as a list of such values, which a validator of its owner reads before."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the schema of one value or of a list."""
+        one = handler(schema)
+        return {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
+
+
 def options_of(union: Any) -> tuple[Any, ...]:
     """Return the members of a union, the options that the package of an open axis has now, or the type itself."""
     if get_origin(union) in (Union, UnionType):

@@ -60,9 +60,11 @@ def test_the_difference_is_the_applied_overrides(baseline: Candidate, data: st.D
     assert ("depth" in found) == (changes["depth"] != baseline.architecture.depth)
 
 
-def test_sizes_by_layer_are_shown_as_lists_where_these_are_the_whole_change() -> None:
+def test_values_by_layer_are_shown_as_lists_where_these_are_the_whole_change() -> None:
     plain = Candidate(architecture=Architecture(depth=2))
     set_apart = Candidate(architecture=Architecture(layers="s f(width=8)"))
+    with_kernel = Candidate(architecture=Architecture(depth=2, convolution=SpanDynamic()))
+    groups: dict[str, JsonValue] = {"feed_forward_groups": [1, 4]}
     sized: dict[str, JsonValue] = {"heads": [2, 4], "feed_forward_width": [64, 32], "recipe.dropout": 0.3}
     shown: list[tuple[Candidate, dict[str, JsonValue], dict[str, JsonValue]]] = [
         (plain, sized, sized),
@@ -70,12 +72,45 @@ def test_sizes_by_layer_are_shown_as_lists_where_these_are_the_whole_change() ->
         (plain, {"layers": "s(heads=2) f s f"}, {"layers": "s(heads=2) f s f"}),
         (set_apart, {"layers": "s f(width=4)"}, {"layers": "s f(width=4)"}),
         (set_apart, {"heads": [8]}, {"heads": [8]}),
+        (plain, {"convolution": ["none", "dynamic"]}, {"convolution": ["none", "dynamic"]}),
+        (with_kernel, {"convolution.kernel_size": [3, 7]}, {"convolution.kernel_size": [3, 7]}),
+        (plain, {"bottleneck_ratio": [1, "8/4"], **groups}, {"bottleneck_ratio": [1, 2], **groups}),
+        (
+            plain,
+            {"convolution": [{"kind": "dynamic", "kernel_size": 3}, "none"]},
+            {"layers": "s(convolution=dynamic,kernel_size=3) f s(convolution=none) f"},
+        ),
     ]
     for baseline, changes, expected in shown:
         candidate = apply(baseline, changes)
         found = with_lists(baseline, candidate, difference(baseline, candidate))
         assert {**found} == expected
         assert apply(baseline, found) == candidate
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"convolution": ["dynamic"]}, "1 values for 2 sublayers s; a list has one value for each"),
+        (
+            {"convolution": ["dynamic", 3]},
+            "3 is not an option; write the name of an option, or a mapping with a kind",
+        ),
+        ({"convolution": ["none", "slow"]}, "convolution=slow is unknown; allowed: depthwise, dynamic, "),
+        ({"convolution": ["none", "a b"]}, "',' is needed, not 'b'"),
+        ({"convolution.kernel_size": [3, 4]}, '4 is even; "same" padding needs an odd kernel'),
+        ({"convolution.kernel_size": [3, 0.5]}, "0.5 is no whole number from 1"),
+        ({"bottleneck_ratio": [1, 0]}, '0 is no ratio from 1; write a number such as 2 or 1.5, or a fraction: "4/3"'),
+        ({"bottleneck_ratio": [1, 3]}, "bottleneck_ratio 3 does not divide heads 4; γ keeps whole heads"),
+        ({"feed_forward_groups": [1, 3]}, "groups 3 does not divide width"),
+    ],
+)
+def test_a_wrong_list_is_refused_at_its_field(changes: dict[str, JsonValue], message: str) -> None:
+    with_kernel = Candidate(architecture=Architecture(depth=2, convolution=SpanDynamic()))
+    with pytest.raises(InvalidOverride) as refused:
+        apply(with_kernel, changes)
+    assert message in str(refused.value)
+    assert {violation.path for violation in refused.value.violations} == {(path,) for path in changes}
 
 
 def test_an_option_is_replaced_before_its_own_fields_are_set() -> None:

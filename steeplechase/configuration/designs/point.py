@@ -59,6 +59,8 @@ def level(value: Any) -> JsonValue:
 
 def label(value: Any) -> str:
     """Return a value of an axis as text for names: an option by its kind."""
+    if isinstance(value, list | tuple):
+        return f"({', '.join(map(label, value))})"
     if not isinstance(value, Mapping) or "kind" not in value:
         return str(value)
     fields = ", ".join(f"{name}={inner}" for name, inner in value.items() if name != "kind")

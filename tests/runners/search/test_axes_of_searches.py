@@ -25,6 +25,12 @@ AXES: dict[str, dict[str, Any]] = {
         "convolution.kernel_size": (3, 5, 9),
     },
     "sizes by layer": {"heads": (2, 4, (2, 4), (4, 2)), "feed_forward_width": (64, (64, 32), (32, 64))},
+    "values by layer": {
+        "convolution": ({"kind": "none"}, {"kind": "dynamic"}, ("none", "span_dynamic")),
+        "convolution.kernel_size": (3, (3, 9), (9, 3)),
+        "bottleneck_ratio": (1, (1, 2), ("4/3", 2)),
+        "feed_forward_groups": (1, (1, 2)),
+    },
     "programs": {"layers": ("(s f)*2", "s f f s f", "(s f)*3")},
 }
 

@@ -152,7 +152,8 @@ class OrList:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Return the schema of one value or of a list."""
         one = handler(schema)
-        return {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
+        alternatives = one["anyOf"] if [*one] == ["anyOf"] else [one]
+        return {"anyOf": [*alternatives, {"type": "array", "items": one, "minItems": 1}]}
 
 
 def options_of(union: Any) -> tuple[Any, ...]:

@@ -13,7 +13,15 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from steeplechase.models.kernels import portable, triton_depthwise, triton_norm, triton_window, window
+from steeplechase.models.kernels import (
+    portable,
+    triton_depthwise,
+    triton_norm,
+    triton_vocabulary,
+    triton_window,
+    window,
+)
+from steeplechase.models.kernels.vocabulary_cross_entropy import sample_tokens
 from tests.factories.emulated_autocast import CAST_WEIGHTS
 from tests.factories.emulated_device import (
     NAME,
@@ -138,6 +146,16 @@ def _residual_norm(
     return torch.layer_norm(x.float(), x.shape[-1:], weight, bias, epsilon).to(dtype)
 
 
+def _softmax_of(
+    logits: Tensor, bias: Tensor, targets: Tensor, uniforms: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return what the kernel of the vocabulary does, whose operator the device counts as one launch."""
+    summed = logits.float() + bias
+    gradient = summed.softmax(-1) - torch.nn.functional.one_hot(targets, logits.shape[-1])
+    losses = torch.nn.functional.cross_entropy(summed, targets, reduction="none")
+    return losses, targets.clone() if uniforms is None else sample_tokens(summed, uniforms), gradient.to(logits.dtype)
+
+
 def _attention(causal: bool, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, mask, 0.0, is_causal=causal)
 
@@ -172,6 +190,7 @@ def emulation() -> Iterator[Counts]:
         patch.setattr(triton_window, "span_window", span_window)
         patch.setattr(triton_depthwise, "depthwise_window", depthwise_window)
         patch.setattr(triton_norm, "residual_norm", residual_norm)
+        patch.setattr(triton_vocabulary, "softmax_of", _softmax_of)
         patch.setattr(torch, "clear_autocast_cache", cleared)
         patch.setattr(torch, "inference_mode", torch.no_grad)
         patch.setattr(precision, "has_bfloat16", lambda device: device.type == here.type or has(device))

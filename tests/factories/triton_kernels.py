@@ -121,7 +121,33 @@ class Norm(NamedTuple):
         return residual_norm(x, added, weight, bias, EPSILON, self.dropout, self.seed, self.dtype)
 
 
-Case = Window | Depthwise | Norm
+class Softmax(NamedTuple):
+    """Sizes of the softmax over a vocabulary."""
+
+    words: int
+    samples: bool = True
+    dtype: torch.dtype = torch.float32
+    rows: int = 3
+
+    def inputs(self) -> Found:
+        """Return logits, biases and targets, with numbers to sample at."""
+        generator = torch.Generator().manual_seed(self.words)
+        logits = (3 * torch.randn(self.rows, self.words, generator=generator)).to(self.dtype)
+        bias = torch.randn(self.words, generator=generator)
+        bias[self.words // 2 :: 5] = -torch.inf
+        targets = torch.randint(self.words // 2, (self.rows,), generator=generator)
+        return {"logits": logits, "bias": bias, "targets": targets, "uniforms": torch.tensor([0.0, 0.4, 1 - 2**-24])}
+
+    def computed(self, device: str) -> Found:
+        """Return losses, tokens and gradients."""
+        from steeplechase.models.kernels.triton_vocabulary import softmax_of
+
+        logits, bias, targets, uniforms = (each.to(device) for each in self.inputs().values())
+        found = softmax_of(logits, bias, targets, uniforms if self.samples else None)
+        return dict(zip(("losses", "tokens", "gradients"), found, strict=True))
+
+
+Case = Window | Depthwise | Norm | Softmax
 WINDOWS = (
     Window(1, 5, 7),
     Window(3, 5, 130),  # two programs per head, the second nearly empty
@@ -150,11 +176,18 @@ NORMS = (
     Norm(9, 256, 0.1, torch.bfloat16, torch.bfloat16),
     Norm(9, 256, 0.0, None, torch.bfloat16),
 )
+SOFTMAXES = (
+    Softmax(5),
+    Softmax(4096, dtype=torch.bfloat16),
+    Softmax(9000),  # three blocks, the last partly filled
+    Softmax(9000, samples=False),
+)
 OTHER_SEED = Norm(300, 24, 0.3, seed=2)
 LARGE = (
     Window(9, 64, 128, torch.bfloat16),
     Depthwise(33, 256, 128, 0, torch.bfloat16),
     Norm(128, 768, 0.1, torch.bfloat16, torch.bfloat16),
+    Softmax(30_522, dtype=torch.bfloat16),
 )
 """What is compiled."""
 
@@ -165,6 +198,8 @@ def name_of(case: Case) -> str:
 
 def operated(case: Case, device: str, opaque: bool = False) -> Found:
     """Return an operator's result as `out`, and the gradients by its inputs' names."""
+    if isinstance(case, Softmax):
+        return case.computed(device)
     inputs = {name: each.to(device) for name, each in case.inputs().items()}
     gradient = inputs.pop("gradient")
     leaves = {name: each.requires_grad_() for name, each in inputs.items()}
@@ -184,7 +219,7 @@ def called(*words: str, **environment: str) -> str:
 
 def operate_all(device: str, file: str) -> None:
     """Write the results and gradients of all cases."""
-    cases = (*WINDOWS, *DEPTHWISE, *NORMS, OTHER_SEED)
+    cases = (*WINDOWS, *DEPTHWISE, *NORMS, OTHER_SEED, *SOFTMAXES)
     told = {f"{name_of(case)} {part}": each for case in cases for part, each in operated(case, device).items()}
     for case in OPAQUE:
         told |= {f"opaque {name_of(case)} {part}": each for part, each in operated(case, device, True).items()}

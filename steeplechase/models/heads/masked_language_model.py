@@ -34,7 +34,9 @@ def gather_masked(
     x: Float[Tensor, "batch seq width"], positions: Int[Tensor, "batch predictions"]
 ) -> Float[Tensor, "predicted width"]:
     """Return the vectors at the given positions, row by row; predicted = batch x predictions."""
-    return x.gather(1, positions[..., None].expand(-1, -1, x.shape[-1])).flatten(0, 1)
+    batch, seq, _ = x.shape
+    first = torch.arange(0, batch * seq, seq, device=x.device)
+    return x.flatten(0, 1).index_select(0, (positions + first[:, None]).flatten())
 
 
 class TokenBias(nn.Module):

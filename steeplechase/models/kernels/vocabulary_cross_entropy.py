@@ -8,8 +8,10 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.library import custom_op
 from torch.nn.functional import cross_entropy, linear
 
+from steeplechase.models.kernels import window
 from steeplechase.models.kernels.native import bindings
 from steeplechase.models.precision import to_autocast_dtype, to_float32
 
@@ -47,6 +49,9 @@ def vocabulary_cross_entropy(
     if bindings.usable(x, table, bias):
         loss, tokens = _VocabularyCrossEntropy.apply(x, table, bias, targets, uniforms)  # type: ignore[no-untyped-call]
         return loss, tokens
+    if window.has_fused(x):
+        fused: tuple[Tensor, Tensor] = _OnDevice.apply(x, table, bias, targets, uniforms)  # type: ignore
+        return fused
     logits = to_float32(linear(x, table, bias.to(x.dtype)))
     return cross_entropy(logits, targets), targets if uniforms is None else sample_tokens(logits.detach(), uniforms)
 
@@ -120,3 +125,41 @@ class _VocabularyCrossEntropy(torch.autograd.Function):
             return to_x, to_table, None, None, None
         to_bias = probabilities.T @ scale.expand(len(x))
         return to_x, to_table, to_bias.float().index_add_(0, targets, -scale.float().expand(len(x))), None, None
+
+
+@custom_op("steeplechase::vocabulary_softmax", mutates_args=())
+def _softmax_on_device(
+    logits: Tensor, bias: Tensor, targets: Tensor, uniforms: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return losses, tokens and the gradient of the logits, of `triton_vocabulary.softmax_of`."""
+    from steeplechase.models.kernels.triton_vocabulary import softmax_of
+
+    return softmax_of(logits, bias, targets, uniforms)
+
+
+@_softmax_on_device.register_fake
+def _like_logits(logits: Tensor, bias: Tensor, targets: Tensor, *_: Any) -> tuple[Tensor, Tensor, Tensor]:
+    losses = logits.new_empty(len(logits), dtype=torch.float32)
+    return losses, torch.empty_like(targets), torch.empty_like(logits)
+
+
+class _OnDevice(torch.autograd.Function):
+    """The same in Triton: the logits are held once, in their own type, and then as their gradient."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, table: Tensor, bias: Tensor, targets: Tensor, uniforms: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        losses, tokens, gradients = _softmax_on_device(x @ table.T, bias, targets, uniforms)
+        ctx.save_for_backward(x, table, gradients)
+        ctx.mark_non_differentiable(tokens)
+        return losses.mean(), tokens
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        x, table, of_logits = ctx.saved_tensors
+        scale = gradients[0].view(1, 1) / len(x)  # with axes, so that a product with it is in float32
+        to_x = (of_logits @ table * scale).to(x.dtype)
+        to_table = of_logits.T @ (x * scale).to(x.dtype)
+        to_bias = of_logits.sum(0, dtype=torch.float32) * scale[0] if ctx.needs_input_grad[2] else None
+        return to_x, to_table, to_bias, None, None

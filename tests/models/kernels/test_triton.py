@@ -16,10 +16,12 @@ from tests.factories.triton_kernels import (
     NORMS,
     OPAQUE,
     OTHER_SEED,
+    SOFTMAXES,
     WINDOWS,
     Case,
     Depthwise,
     Norm,
+    Softmax,
     Window,
     called,
     name_of,
@@ -141,6 +143,21 @@ def test_a_norm_and_its_gradients_are_those_of_the_equation(case: Norm, found: R
         torch.testing.assert_close(mine[part].double(), wanted, rtol=close, atol=close * scale)
 
 
+@pytest.mark.parametrize("case", SOFTMAXES, ids=name_of)
+def test_a_softmax_over_a_vocabulary_has_the_losses_gradients_and_tokens_of_the_equation(
+    case: Softmax, found: Results
+) -> None:
+    """Tokens without probability, which follow the last with any, are not sampled at the largest number either."""
+    mine, (logits, bias, targets, uniforms) = of(case, found), case.inputs().values()
+    probabilities = (logits.double() + bias).softmax(-1)
+    torch.testing.assert_close(mine["losses"].double(), -probabilities.log()[range(case.rows), targets])
+    wanted = probabilities - torch.nn.functional.one_hot(targets, case.words)
+    torch.testing.assert_close(mine["gradients"].double(), wanted, rtol=RELATIVE[case.dtype], atol=1e-6)
+    sums = probabilities.cumsum(-1)
+    tokens = torch.searchsorted(sums, uniforms[:, None].double() * sums[:, -1:], right=True)[:, 0]
+    assert torch.equal(mine["tokens"], tokens if case.samples else targets)
+
+
 def test_dropout_drops_its_share_anew_for_each_seed(found: Results) -> None:
     one, other = (of(case, found)["added"] == 0 for case in (OTHER_SEED._replace(seed=1234), OTHER_SEED))
     assert abs(one.double().mean() - 0.3) < 0.02
@@ -153,7 +170,7 @@ def test_a_second_derivative_raises(found: Results) -> None:
 
 def test_the_kernels_compile_without_register_spills(tmp_path: Path) -> None:
     usage = json.loads(called("compile", TRITON_INTERPRET="0", TRITON_CACHE_DIR=str(tmp_path)))
-    kernels = ("_mix", "_logit_gradients", "_value_gradients", "_sum", "_normalise", "_differentiate")
+    kernels = ("_mix", "_logit_gradients", "_value_gradients", "_sum", "_normalise", "_differentiate", "_entropy")
     every = {f"{kernel} {capability}" for kernel in kernels for capability in CAPABILITIES}
     assert {name.rpartition(" ")[0] for name in usage} == every
     assert all(0 < registers <= 255 and spilled == 0 for registers, spilled in usage.values()), usage

@@ -6,7 +6,7 @@ Dropout is seeded before every update, so that a resumed training draws the same
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -187,11 +187,13 @@ def accumulate_gradients(
     parts_of_terms: list[Tensor] = []
     totals = model.predictions_of_terms(batch)
     own = recipe.micro_batches
-    parts = batch.micro_batches(own * group.size)
-    for part in islice(parts, group.rank * own, (group.rank + 1) * own):
-        device = model.encoder.device
-        with autocast_to(recipe.precision, device), weights_cast(model, device):
-            first, *others = shares = model.shares(part, totals, random)
+    parts = islice(batch.micro_batches(own * group.size), group.rank * own, (group.rank + 1) * own)
+    for number, part in enumerate(parts, start=1):
+        device, shares_of = model.encoder.device, group.shares_of(model, last=number == own)
+        # weights that are cast together have their gradients together, at the end
+        cast = nullcontext() if group.overlaps else weights_cast(model, device)
+        with autocast_to(recipe.precision, device), cast:
+            first, *others = shares = shares_of(part, totals, random)
         loss = sum(others, first)
         loss.backward()
         losses.append(loss.detach())

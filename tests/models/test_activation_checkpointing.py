@@ -4,9 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.checkpoint import CheckpointPolicy
 
 from search_space.convolution import Convolution, SpanDynamic
-from steeplechase.models.activation_checkpointing import MATRIX_PRODUCTS, ActivationCheckpointing
+from steeplechase.models.activation_checkpointing import MATRIX_PRODUCTS, ActivationCheckpointing, _policy
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from tests.factories.small_experiments import architecture, convolutions, stir, title
@@ -64,6 +65,12 @@ def test_matrix_products_are_recomputed_only_with_full_checkpointing(
             loss.backward()
         counted[each] = counter.products
     assert (counted[kept] > counted["none"]) is again
+
+
+@pytest.mark.parametrize("kernel", ["flash", "efficient", "cudnn"])
+def test_attention_of_every_kernel_of_a_gpu_is_saved_by_selective_checkpointing(kernel: str) -> None:
+    operator = getattr(torch.ops.aten, f"_scaled_dot_product_{kernel}_attention").default
+    assert _policy(None, operator) is CheckpointPolicy.MUST_SAVE
 
 
 class InGroups(TorchDispatchMode):

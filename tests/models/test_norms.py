@@ -9,7 +9,9 @@ from search_space.norm import Norm, saved_by_norm
 from search_space.objective import MaskedLanguageModel
 from search_space.pruning import Pruning
 from steeplechase.models.activation_checkpointing import saved_bytes
+from steeplechase.models.kernels.residual_norm import NO_DROPOUT
 from steeplechase.models.norm import build_norm, prepared_norm
+from steeplechase.models.normalisation import pre_norm
 
 EPSILON, WIDTH = 1e-3, 10
 
@@ -50,6 +52,12 @@ def test_a_norm_of_bfloat16_is_computed_in_float32() -> None:
     found = build_norm("rms_norm", WIDTH, EPSILON)(x)
     assert found.dtype == torch.float32
     assert torch.equal(found, build_norm("rms_norm", WIDTH, EPSILON)(x.float()))
+
+
+@pytest.mark.parametrize(("device", "dtype"), [("cpu", torch.bfloat16), ("meta", torch.float32)])
+def test_the_residual_path_of_pre_norm_is_in_float32_off_the_processor(device: str, dtype: torch.dtype) -> None:
+    x = torch.empty(2, 3, WIDTH, dtype=torch.bfloat16, device=device)
+    assert pre_norm.connect(x, lambda each: each, lambda each: each, NO_DROPOUT).dtype == dtype
 
 
 def test_pruning_of_the_width_names_the_norm_that_it_cannot_keep() -> None:

@@ -27,6 +27,7 @@ from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.yaml import read_file
+from steeplechase.foundation import devices
 from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import DataError
 from steeplechase.ledger.csv_export import read_export
@@ -121,3 +122,17 @@ def test_results_are_deterministic_and_new_memory_is_not_filled() -> None:
     assert not torch.is_deterministic_algorithms_warn_only_enabled()  # with which attention would not be
     assert not torch.utils.deterministic.fill_uninitialized_memory
     assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_a_worker_with_a_share_of_a_card_takes_no_more_of_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And tensor cores are used where the recipe says so."""
+    shares = list[float]()
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "set_per_process_memory_fraction", shares.append)
+    for told in ("0.25", None):
+        monkeypatch.setenv(devices.SHARE, told) if told else monkeypatch.delenv(devices.SHARE)
+        execute._set_numerics("tensorfloat32", deterministic=False)
+        assert torch.get_float32_matmul_precision() == "high"
+        assert not torch.are_deterministic_algorithms_enabled()
+    execute._set_numerics("float32", deterministic=True)
+    assert shares == [0.25]

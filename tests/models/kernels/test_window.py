@@ -1,6 +1,8 @@
 """The window operators, compiled and in torch, compared with loops over the equation and torch's convolution."""
 
+import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -55,6 +57,19 @@ def assert_close(found: tuple[Tensor, ...], expected: tuple[Tensor, ...], dtype:
     for mine, its in zip(found, expected, strict=True):
         scale = max(1.0, its.abs().max().item())
         assert (mine.double() - its).abs().max() <= ROUNDING[dtype] * scale
+
+
+@pytest.mark.parametrize("taps", [window.MOST_UNROLLED, window.MOST_UNROLLED + 1])
+def test_a_window_that_triton_would_unroll_too_far_is_computed_by_torch(
+    taps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fused = pytest.raises(ImportError) if taps == window.MOST_UNROLLED else nullcontext()
+    monkeypatch.setattr(window, "has_fused", lambda values: True)
+    monkeypatch.setitem(sys.modules, "steeplechase.models.kernels.triton_window", None)
+    values, logits = drawn(1, 5, 2, 3), drawn(1, 5, 2, taps)
+    with fused:
+        found = window.dynamic_window_sum(values, logits)
+        torch.testing.assert_close(found, dynamic_by_the_equation(values, logits))
 
 
 @TYPES

@@ -70,6 +70,17 @@ def examples(count: int) -> EncodedExamples:
 TRAIN = examples(50)
 
 
+def test_a_batch_without_padding_has_no_mask_on_a_device() -> None:
+    """So that attention may be flash attention; a mask of ones would rule it out."""
+    lengths, device = np.asarray(TRAIN.lengths), torch.device("meta")
+    equal, longest = np.flatnonzero(lengths == lengths[0]), int(lengths[0])
+    assert fine_tune._inputs(TRAIN, equal, device)[2] is None
+    for rows, where in ((equal, "cpu"), (np.arange(50), "meta")):
+        mask = fine_tune._inputs(TRAIN, rows, torch.device(where))[2]
+        assert mask is not None
+        assert mask.shape == (len(rows), longest if where == "cpu" else lengths.max())
+
+
 def order(declared: FineTuneStage) -> list[list[list[int]]]:
     return [[batch.tolist() for batch in epoch_batches(TRAIN, declared, epoch)] for epoch in range(2)]
 

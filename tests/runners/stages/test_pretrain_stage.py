@@ -112,6 +112,16 @@ def test_two_processes_have_the_losses_of_one(inputs: dict[str, Path], tmp_path:
         assert np.asarray(points(together, curve)) == pytest.approx(np.asarray(points(alone, curve)), abs=1e-6)
 
 
+def test_a_warm_up_has_parts_as_large_as_those_of_one_process_of_a_group(
+    inputs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, parts = candidate(SPAN_DYNAMIC, MaskedLanguageModel(), 0.0), list[int]()
+    four = one.model_copy(update={"recipe": one.recipe.model_copy(update={"processes": 2, "micro_batches": 2})})
+    monkeypatch.setattr(pretrain, "train", lambda _, data, *more: parts.append(data.candidate.recipe.micro_batches))
+    pretrain.train_discarded_model(stage(0, 12, four), inputs["tokens"])
+    assert parts == [4]
+
+
 def test_a_full_gpu_is_met_by_twice_the_micro_batches_once_and_told(
     inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,10 +149,10 @@ class _Shares(nn.Module):
         return self.model.shares(*inputs)
 
 
-def _sum(_: object, bucket: distributed.GradBucket) -> torch.futures.Future[Tensor]:
+def _sum(_: object, bucket: Any) -> torch.futures.Future[Tensor]:
     """Add a bucket's gradients; torch's own hook would divide them by the number of processes."""
     work = distributed.all_reduce(bucket.buffer(), async_op=True)
-    return work.get_future().then(lambda done: done.value()[0])  # type: ignore[no-any-return, union-attr]
+    return work.get_future().then(lambda done: done.value()[0])  # type: ignore[no-any-return]
 
 
 @contextmanager

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.distributed import GradBucket
 
 from runners.training import data_parallel
 from runners.training.data_parallel import Overlapping, Processes, joined
@@ -123,7 +122,7 @@ def overlapping(rank: int, meeting: Path, told: Connection) -> None:
     """Tell the gradients of two micro-batches, and what was done in the backward pass of the last, in order."""
     order, summed = list[str](), data_parallel._sum
 
-    def noted(state: object, bucket: GradBucket) -> torch.futures.Future[Tensor]:
+    def noted(state: object, bucket: Any) -> torch.futures.Future[Tensor]:
         order.append("sum")
         return summed(state, bucket)
 

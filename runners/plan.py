@@ -11,7 +11,7 @@ from runners.metric_trials import metric_warnings
 from runners.missing_data import missing_device
 from runners.opening import growth_lines
 from runners.part import WHOLE, Part
-from runners.plan_notes import final_notes, final_stages, reference_notes, score_notes, standings_in
+from runners.plan_notes import final_notes, final_stages, generator_notes, reference_notes, score_notes, standings_in
 from runners.plan_tuning import TuningCost, plan_tuning_of
 from runners.settings import Selection
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
@@ -122,6 +122,7 @@ def plan_of(
         impossible=tuple((one.name, *one.reasons) for one in experiment.arm_table.impossible),
         notes=(
             *_notes(experiment),
+            *(() if shared is None else generator_notes(experiment, shared, convention)),
             *table_notes(experiment.fine_tuning),
             *reference_notes(experiment, standings_in(experiment, places)),
         ),

@@ -1,11 +1,13 @@
-"""Notes of a plan: tasks below a reference in the results so far, and what the end of a search will cost."""
+"""Notes of a plan: tasks below a reference so far, and what the evaluation set and the end of a search will cost."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from runners.dag import SharedStages
+from runners.stages.evaluation_set import EvaluationSetStage
 from runners.stages.stage import Stage
+from search_space.cost import Convention
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import final_settings, most_ablation_arms
 from steeplechase.configuration.metrics import SCORE, objectives_in_effect
@@ -46,6 +48,22 @@ def standings_in(experiment: Experiment, places: ResultPaths) -> "Mapping[str, T
             return {}
         found = task_standings(snapshot(ledger), experiment.fine_tuning.tasks, experiment.fine_tuning.primary_metric)
     return {task: standing for task, standing in found.items() if standing.known}
+
+
+def generator_notes(experiment: Experiment, shared: SharedStages, convention: Convention) -> Iterator[str]:
+    """Yield what the training of a generator costs that corrupts the evaluation set."""
+    architecture = experiment.baseline.architecture
+    training = experiment.baseline.train_flops(experiment.pretraining.tokens, architecture, convention)
+    for stage in shared.by_label.values():
+        declaration = stage.declaration
+        if isinstance(declaration, EvaluationSetStage) and declaration.trained is not None:
+            generator, tokens = declaration.trained, declaration.generator_tokens
+            flops = generator.train_flops(tokens, generator.architecture, convention)
+            yield (
+                f"evaluation set: a generator of {generator.parameters:,} parameters is trained first, on {tokens:,} "
+                f"tokens (pretraining.reference_generator_tokens): {flops / training:,.2f} times the FLOPs of a "
+                "training of the baseline"
+            )
 
 
 def most_finalists(experiment: Experiment) -> int:

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from runners.plan_notes import final_notes, reference_notes, standings_in
+from runners.dag import shared_stages
+from runners.plan_notes import final_notes, generator_notes, reference_notes, standings_in
+from search_space.cost import MATMUL
+from search_space.overrides import apply
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.task_references import TaskReferences, references_of
 from steeplechase.ledger.task_standing import standing_of
@@ -35,6 +38,24 @@ def test_tasks_that_the_file_no_longer_declares_have_no_references(tmp_path: Pat
     shared = [examples_record("docs_pair"), examples_record("reviews")]  # a table of an earlier version of the file
     course = experiment(tmp_path, fine_tuning={"tasks": ["docs_pair"], "seeds": [1], "sequence_length": 16})
     assert [*references_of(shared, course.fine_tuning.primary_metric, course.fine_tuning.tasks)] == ["docs_pair"]
+
+
+@pytest.mark.parametrize("objective", ["masked_language_model", "replaced_token_detection"])
+def test_the_generator_of_the_evaluation_set_is_named_with_its_cost(tmp_path: Path, objective: str) -> None:
+    course = experiment(tmp_path, pretraining={"tokens": 2560, "seeds": [1], "reference_generator_tokens": 25600})
+    course = course.with_parts(baseline=apply(course.baseline, {"objective": {"kind": objective}}))
+    baseline, notes = course.baseline, [*generator_notes(course, shared_stages(course), MATMUL)]
+    if objective == "masked_language_model":
+        assert not notes
+        return
+    generator = baseline.objective.reference_generator(baseline.architecture)
+    assert generator is not None
+    masked = apply(baseline, {"objective": {"kind": "masked_language_model"}})
+    alone = masked.model_copy(update={"architecture": generator})
+    flops, whole = alone.train_flops(25600, generator), baseline.train_flops(2560, baseline.architecture)
+    (line,) = notes
+    assert f"a generator of {generator.parameters:,} parameters is trained first, on 25,600 tokens" in line
+    assert line.endswith(f"{flops / whole:,.2f} times the FLOPs of a training of the baseline")
 
 
 @pytest.mark.parametrize(("count", "most"), [(1, 1), (2, 2), (3, 3), (9, 3)])

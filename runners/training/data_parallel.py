@@ -149,7 +149,7 @@ class _Shares(nn.Module):
         return self.model.shares(*inputs)
 
 
-def _sum(_: object, bucket: Any) -> torch.futures.Future[Tensor]:
+def _sum(_: object, bucket: distributed.GradBucket) -> torch.futures.Future[Tensor]:  # type: ignore[name-defined]
     """Add a bucket's gradients; torch's own hook would divide them by the number of processes."""
     work = distributed.all_reduce(bucket.buffer(), async_op=True)
     return work.get_future().then(lambda done: done.value()[0])  # type: ignore[no-any-return]
@@ -196,7 +196,7 @@ def _end_with_partners(partners: list["_Partner"], ended: threading.Event) -> No
 
 @contextmanager
 def joined(rank: int, size: int, meeting: Path, cuda: bool) -> Iterator[Group]:
-    """Join the group whose processes meet at a file."""
+    """Join the group whose processes meet at a file. Raises PartnerDied, also for what is raised inside."""
     loopback = "lo0" if sys.platform == "darwin" else "lo"
     os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback)  # a host name that resolves to nothing would end it
     own_gpus = cuda and torch.cuda.device_count() >= size
@@ -207,6 +207,8 @@ def joined(rank: int, size: int, meeting: Path, cuda: bool) -> Iterator[Group]:
         raise PartnerDied(str(error).partition("\n")[0]) from error
     try:
         yield Overlapping(rank, size) if own_gpus else Processes(rank, size)
+    except distributed.DistBackendError as error:  # of a sum within a backward pass
+        raise PartnerDied(str(error).partition("\n")[0]) from error
     finally:
         with suppress(RuntimeError):
             distributed.destroy_process_group()

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.distributed import DistBackendError, GradBucket
 
 from runners.training import data_parallel
 from runners.training.data_parallel import Overlapping, Processes, joined
@@ -122,7 +123,7 @@ def overlapping(rank: int, meeting: Path, told: Connection) -> None:
     """Tell the gradients of two micro-batches, and what was done in the backward pass of the last, in order."""
     order, summed = list[str](), data_parallel._sum
 
-    def noted(state: object, bucket: Any) -> torch.futures.Future[Tensor]:
+    def noted(state: object, bucket: GradBucket) -> torch.futures.Future[Tensor]:
         order.append("sum")
         return summed(state, bucket)
 
@@ -175,6 +176,11 @@ class Dead:
     """A partner that has died."""
 
     died = True
+
+
+def test_a_sum_that_fails_within_a_backward_pass_is_the_death_of_a_partner(tmp_path: Path) -> None:
+    with pytest.raises(PartnerDied, match="connection closed"), joined(0, 1, tmp_path / "meeting", False):
+        raise DistBackendError("connection closed\nmore")
 
 
 def member(rank: int, meeting: Path, told: Connection) -> None:

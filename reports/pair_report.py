@@ -127,7 +127,9 @@ def _finding(results: Results, pairs: Table) -> Iterator[str]:
     found = sum(p is not None and p <= ALPHA for p in adjusted)
     families = {row["family"] for row in rows if isinstance(row["family"], int)}
     tests = " and ".join(map(str, sorted(families)))
-    if rows:
+    if rows and not any(families):
+        yield f"0 of {counted(count, 'difference')} can be tested: an interval needs two or more seeds that vary."
+    elif rows:
         yield (
             f"{found} of {counted(count, 'difference')} {'is' if 1 in (found, count) else 'are'} significant after "
             "the correction. The pairs are chosen after the run, so Holm's correction is over all pairs of arms on a "

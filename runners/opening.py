@@ -64,7 +64,8 @@ def growth_lines(places: ResultPaths, experiment: Experiment, shared: SharedStag
         if not change.differs:
             return ()
         trials = {trial.name for trial in ledger.trials()}
-    declared = {name for name in trials if declares(experiment, name)}
+    searched = change.declared is None  # its trials are those of the decisions, which a search that goes on keeps
+    declared = {name for name in trials if searched or declares(experiment, name)}
     hidden = len(trials - declared)
     left_out = f"; {hidden} that this version leaves out are hidden, not lost" if hidden else ""
     return (f"{folder}: `run` goes on there: {len(declared)} of its trials are kept{left_out}",)

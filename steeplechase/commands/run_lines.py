@@ -87,7 +87,8 @@ def _opening_line(request: RunRequest, shared: SharedStages, work: WorkLeft | No
         return f"{name}: {trials}, no estimate of the time yet"
     seconds, bounded = left
     if not seconds:
-        return f"{name}: {trials}, nothing left to compute"
+        known = "" if experiment.search is None else " of the known arms"
+        return f"{name}: {trials}, nothing left to compute{known}"
     return f"{name}: {trials}, {'at most ' if bounded else ''}about {duration(seconds)}"
 
 

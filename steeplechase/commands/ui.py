@@ -26,7 +26,8 @@ def ui(
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Default: 5000, or the next free port.")] = None,
 ) -> None:
     """Browse the runs in MLflow; Ctrl-C ends it."""
-    if not (folder / LEDGER_NAME).is_file() and not has_export(folder):
+    browsable = folder.is_dir() or folder == Path(RESULTS)  # which MLFLOW_TRACKING_URI needs not to be there
+    if browsable and not (folder / LEDGER_NAME).is_file() and not has_export(folder):
         serve(_filled(TrackingStore.resolve(folder, None, os.environ)), port)
     with closing(Ledger.at(folder)) as ledger:
         current = snapshot(ledger)

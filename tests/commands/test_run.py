@@ -44,6 +44,10 @@ def test_the_first_line_has_experiment_scale_trials_and_time(tmp_path: Path) -> 
     search = simulated.search(tmp_path)
     line, *_ = opening_lines(RunRequest(search, "whole", request.paths, shared=stages_of(search)), False)
     assert "at most 12 trials" in line
+    Track(search, tmp_path / "search").run()
+    request = RunRequest(search, "whole", ResultPaths.of(tmp_path / "search"), shared=stages_of(search))
+    (line,) = opening_lines(request, is_default=False)
+    assert line.endswith("at most 12 trials, nothing left to compute of the known arms")
 
 
 def test_a_text_that_is_probably_too_short_is_told_until_it_has_been_read(tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from runners.opening import growth_lines, stages_of
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import ConflictError
+from steeplechase.ledger.paths import ResultPaths
 from tests.factories import simulated_training as simulated
 from tests.factories.grown_studies import Study
 
@@ -45,7 +47,10 @@ def test_a_search_takes_more_candidates_where_its_decisions_stay_the_same(
             assert f"  design.max_candidates: {before} there, {after} here" in refused.value.lines
             assert f"  {reason}" in refused.value.lines
         return
-    found, whole = here.run(of(after)), Study(tmp_path / "whole").run(of(after))
+    paths, grown = ResultPaths.of(tmp_path / "results"), of(after)
+    (told,) = growth_lines(paths, grown, stages_of(grown), "")
+    assert told.endswith(f"goes on there: {before} of its trials are kept")
+    found, whole = here.run(grown), Study(tmp_path / "whole").run(of(after))
     assert found is not None
     assert whole is not None
     assert simulated.found(found) == simulated.found(whole)

@@ -71,3 +71,6 @@ def test_pairs_on_a_task_below_a_reference_are_not_counted_and_the_plateau_is_to
     assert "The seeds that left the plateau of the loss are dynamic 1 of 2" in every.finding
     alone = pair_report(results, pairs_table(results, ["baseline", "dynamic"], METRICS[1:]))
     assert "significant after" not in alone.finding
+    every_pair = pairs_table(results, ["baseline", "dynamic"], METRICS)
+    one_seed = replace(every_pair, rows=tuple({**row, "p_adjusted": None, "family": 0} for row in every_pair.rows))
+    assert "0 of 1 difference can be tested" in pair_report(results, one_seed).finding

@@ -48,7 +48,9 @@ def write_whole(path: Path, content: bytes, durable: bool = True) -> Path:
             if durable:
                 os.fsync(file.fileno())
         return temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError):
+            error.filename = str(path)  # a write names no file
         with suppress(OSError):
             temporary.unlink()
         raise

@@ -171,7 +171,15 @@ def test_a_file_that_is_mostly_absent_is_refused(tmp_path: Path, read: Callable[
         read(tmp_path / "sparse")
 
 
-def test_a_full_disk_is_named_with_its_folder_and_the_free_space(tmp_path: Path) -> None:
+def test_a_full_disk_is_named_with_its_folder_and_the_free_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match=r"No space left on device: '[^']+/curves\.jsonl'"):
+        write_whole(tmp_path / "curves.jsonl", PRECIOUS)
     said = r"^[^\n]+/absent: No space left on device: [\d,.]+ MB are free; .*plan"
     with pytest.raises(MachineError, match=said), full_disk_refused(tmp_path / "absent"):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -35,7 +35,7 @@ from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.yaml.experiment_files import experiment_files
 from steeplechase.foundation.errors import ConfigurationError, UserError
-from tools.faults.rows import fault_table, peer_table, standing_lines
+from tools.fault_page import fault_table, peer_counts, standing_lines
 from tools.page_values import Published
 
 TEMPLATES = "docs/templates"
@@ -61,7 +61,7 @@ def pages(root: Path) -> Mapping[Path, str]:
     names = [name for name in dir(published) if not name.startswith("_")]
     environment.globals |= {name: getattr(published, name) for name in names}
     environment.globals |= {"experiments": lambda: listed(experiment_files()), "command_groups": command_groups}
-    environment.globals |= {"fault_table": fault_table, "peer_table": peer_table}
+    environment.globals |= {"fault_table": fault_table, "peer_counts": peer_counts}
     environment.globals |= {"standing_lines": standing_lines, "gpu_hour_rows": gpu_hour_rows}
     environment.filters |= {"fixed": fixed, "percent": percent, "signed": signed}
     found, mistakes = dict[Path, str](), list[str]()

@@ -7,6 +7,7 @@ python -m tools.faults --quick                       # part of make test: a few 
 """
 
 import argparse
+import random
 import shutil
 import subprocess
 import sys
@@ -47,7 +48,8 @@ def _attempted(name: str, seed: int, number: int) -> Attempt:
     command = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
     found = Attempt(name, seed, number, commit)
-    getattr(import_module(f"tools.faults.{ROWS[name].module}"), name)(found.stream, found)
+    chance = random.Random(f"{name}/{seed}/{number}")
+    getattr(import_module(f"tools.faults.{ROWS[name].module}"), name)(chance, found)
     found.wrong[:] = [line.replace(str(SCRATCH), "").replace(str(ROOT), "") for line in found.wrong]
     told = ", ".join(f"{count} {kind}" for kind, count in (+found.caused).items())
     sys.stdout.write(f"{name} --seed {seed} --number {number}: {told}\n")

@@ -10,7 +10,6 @@ import json
 import lzma
 import os
 import random
-import resource
 import shutil
 import sqlite3
 import sys
@@ -24,30 +23,16 @@ import yaml
 
 from steeplechase.configuration.plugins import Plugin
 from steeplechase.foundation.canonical import canonical_text, fingerprint
-from steeplechase.ledger.artifacts import MANIFEST, StageManifest
+from steeplechase.ledger.artifacts import StageManifest
 from tools.faults import runs, warm
-from tools.faults.damage import BYTE_DAMAGES
+from tools.faults.damage import BYTE_DAMAGES, damaged
 from tools.faults.layer import SCRATCH
 from tools.faults.rows import Attempt
-from tools.faults.warm import LOG
 
 MORE_MEMORY = 3 * 2**30
-WRITES = {
-    "os.mkdir": 0,
-    "os.rename": 1,
-    "os.symlink": 1,
-    "os.link": 1,
-    "os.remove": 0,
-    "os.rmdir": 0,
-    "os.truncate": 0,
-}
-"""Events of Python's audit hooks, and which of their arguments is the path written."""
-STARTS = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickle.find_class", "socket.connect")
-CARDS = "['nvidia-smi', '--query-gpu=name', '--format=csv,noheader,nounits']"
-OWN = ("runners.count_module", "runners.executors.worker", "'--version'", "operators", "('127.0.0.1', 9)", CARDS)
-"""What a command of this project starts: its modules, the compiler of operators, the tracking server not there, the
-program that names the machine's GPUs."""
-A_BATCH = 25
+WRITES, STARTS, OWN = (tuple(runs.VALUES[name]) for name in ("writes", "starts", "starts of this project"))
+"""Events of Python's audit hooks; OWN: modules, the compiler of operators, a server not there, the names of GPUs."""
+A_BATCH = 10
 ENDS = (0, 2, 3, 4, 5, 6, 7, 8, 75)
 CPU_SECONDS, WALL_SECONDS, RUNS = 5.0, 60.0, 4.0
 """A run may take RUNS times the seconds of another command."""
@@ -67,19 +52,18 @@ def hostile(chance: random.Random, found: Attempt) -> None:
         for name in ("home", "made"):
             (place / name).mkdir()
         (place / "secret").write_text("a line that no command may read")
+        seen.write_text("")
         case = Path(shutil.copytree(_valid(reader), place / "case", symlinks=True))
         template = chance.choice(runs.VALUES["commands"][reader][1:])
         words = template.replace("CASE", str(case)).replace("OUT", str(place / "made" / "out")).split()
         _plant(chance, reader, case)
-        paths = sorted(path for path in case.rglob("*") if path.is_file() or reader == "folders")
-        read = [path for path in paths if str(path) in words and path.is_file()] or paths
         for _spoilt_file in range(chance.choice((1, 1, 2)) if reader != "archives" else 0):
-            left = [path for path in read if os.path.lexists(path)]  # a folder above may be a link now
-            often = [path for path in left if path.suffix in OFTEN]
-            _spoil(chance, chance.choice(often if often and chance.random() < 0.6 else left))
-        seen.write_text("")
-        before = partial(_guard, place, seen)
-        command = warm.Command(tuple(words), runs.variables() | {"HOME": str(place / "home")}, before=before)
+            paths = sorted(path for path in case.rglob("*") if path.is_file() or reader == "folders")
+            paths = [path for path in paths if str(path) in words and path.is_file()] or paths
+            often = [path for path in paths if path.suffix in OFTEN]
+            _spoil(chance, chance.choice(often if often and chance.random() < 0.6 else paths))
+        home, before = {"HOME": str(place / "home")}, partial(_guard, place, seen)
+        command = warm.Command(*words, variables=home, before=before)
         times = RUNS if words[0] == "run" else 1.0
         wrong = runs.wrong_end(command, *ENDS, seconds=WALL_SECONDS * times) + seen.read_text().splitlines()[:3]
         wrong += [f"{command.cpu_seconds:.1f} CPU s"] * (command.cpu_seconds > CPU_SECONDS * times)
@@ -90,9 +74,8 @@ def hostile(chance: random.Random, found: Attempt) -> None:
 def _guard(place: Path, report: Path) -> None:
     """Limit memory; from now on report what this process and its forks do that a file must not cause."""
     sys.dont_write_bytecode = True  # of a library that is imported here for the first time
-    own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (own + MORE_MEMORY, own + MORE_MEMORY))
-    allowed = (place / "case", place / "made", place / "home", SCRATCH / "temporary", LOG, "/dev/null", "/proc")
+    warm.limit_memory(MORE_MEMORY)
+    allowed = (place / "case", place / "made", place / "home", SCRATCH / "temporary", warm.LOGS, "/dev/null", "/proc")
     inside, is_busy = tuple(os.path.realpath(path) for path in allowed), [False]
 
     def is_fault(name: str, given: tuple[Any, ...]) -> bool:
@@ -101,10 +84,10 @@ def _guard(place: Path, report: Path) -> None:
             is_writing = given[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
             return real == str(place / "secret") or bool(is_writing and not real.startswith(inside))
         if name in WRITES:
-            if any(isinstance(each, int) and each > 2 for each in given[1:]):  # relative to a descriptor
+            if name != "os.truncate" and given[-1] > 2:  # relative to a descriptor
                 return False
-            parent, last = os.path.split(os.fsdecode(given[WRITES[name]]))
-            return not f"{os.path.realpath(parent)}/{last}".startswith(inside)
+            parents = [os.path.split(os.fsdecode(each)) for each in given if isinstance(each, str | bytes)]
+            return not all(f"{os.path.realpath(parent)}/{last}".startswith(inside) for parent, last in parents)
         if name == "exec":
             return bool(given[0].co_filename.startswith(str(place)))
         return name in STARTS and not any(own in str(given) for own in OWN)
@@ -130,29 +113,19 @@ def _valid(reader: str) -> Path:
         for ending, module in PACKED.items() if reader == "curves" else ():
             (place / f"{name}{ending}").write_bytes(module.compress((place / name).read_bytes()))
     if reader == "models":
-        arguments = ("export", runs.image("table", runs.FINISHED), place / "model", "--trial", "wide/1")
-        warm.Command(arguments, runs.variables()).wait()
+        warm.Command("export", runs.image("table", runs.FINISHED), place / "model", "--trial", "wide/1").wait()
     elif reader == "folders":
         for name in runs.EXPERIMENTS:
             shutil.copytree(runs.image(name, runs.FINISHED), place / name, symlinks=True)
     elif reader == "stores":
-        _fill_store(place)
+        words = runs.run_arguments(place.with_name("stored"), name="table")
+        warm.Command(*words, "--store", f"file://{place}").wait()
     elif reader == "experiments":
         table["baseline"]["architecture"] = runs.VALUES["module"]
         (place / "module.yaml").write_text(yaml.safe_dump(table))
     for name, file in runs.EXPERIMENTS.items() if reader in ("experiments", "folders", "stores") else ():
         shutil.copyfile(file, place / f"{name}.yaml")
     return place
-
-
-def _fill_store(place: Path) -> None:
-    for manifest in sorted(runs.image("table", runs.FINISHED).glob(f"stages/*/*/{MANIFEST}")):
-        document = json.loads(manifest.read_text())
-        copies = {place / "stages" / document["kind"] / f"{document['key']}.json": manifest}
-        copies |= {place / "files" / sha256: manifest.parent / name for name, sha256 in document["files"].items()}
-        for copy, source in copies.items():
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, copy)
 
 
 def _plant(chance: random.Random, reader: str, case: Path) -> None:
@@ -193,7 +166,7 @@ def _plugin(folder: Path) -> None:
 def _spoil(chance: random.Random, path: Path) -> None:
     """Spoil a file by its kind, or link it to something outside."""
     if path.is_dir() or path.is_symlink() or chance.random() < 0.05:
-        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        warm.remove(path)
         path.symlink_to(chance.choice(("../../secret", "../../home", "/dev/zero", path.name, ".")))
     elif path.name == "ledger.sqlite":
         with closing(sqlite3.connect(path)) as ledger:
@@ -237,7 +210,7 @@ def _spoilt(chance: random.Random, suffix: str, content: bytes) -> bytes:
             claimed = chance.choice((len(header), len(header), size, 2**40, 0))
             return claimed.to_bytes(8, "little") + header + content[8 + size :]
     for _ in range(chance.choice((1, 1, 3, 20))):
-        content = BYTE_DAMAGES[chance.choice([*BYTE_DAMAGES])](chance, content)
+        content = damaged(chance, content, chance.choice([*BYTE_DAMAGES]))
     return content[:2_000_000]
 
 

@@ -1,46 +1,67 @@
-"""SIGKILL of driver, worker or all, at random moments and at durable calls; several drivers at once on one folder."""
+"""SIGKILL of driver, worker or all, at random moments and at durable calls; drivers at once; the same on peers."""
 
+import errno
 import random
 import signal
+import sqlite3
+import sys
 import time
+from collections import Counter
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
 from steeplechase.foundation.child_process import module_command
 from tools.faults import runs
-from tools.faults.layer import SCRATCH, failing, lead_group
+from tools.faults.layer import ALL, KILL, SCRATCH, failing, lead_group
 from tools.faults.rows import Attempt
-from tools.faults.warm import Command, children, emptied, kill, orphans, until
+from tools.faults.warm import Command, Process, below, children, emptied, kill, orphans, until
 
 REFUSED = 6
-LAST_SESSION, LAST_SESSION_UNDER_RAY = 60, 4
-"""After so many sessions a run is left alone: its last stages may need longer than the kills allow."""
+LAST_SESSION, LAST_SESSION_UNDER_RAY, FURTHER = 60, 4, 5
+"""After so many sessions a run is left alone in further ones: its last stages may need longer than kills allow."""
 CALLS = ("caller at a durable call", "driver and caller at a durable call")
 TARGETS = {"driver": "", "worker": "ray::", "raylet": "raylet/raylet", "GCS": "gcs_server", "host": "ray_host"}
+TRIALS, PEER_KILLS, PEER_SECONDS = 12, 3, 120.0
+RAY_TUNE = """
+import sys, time
+from ray import tune
+from ray.air.integrations.mlflow import MLflowLoggerCallback
+place, trials = sys.argv[1], int(sys.argv[2])
+def trial(settings):
+    for step in range(4):
+        time.sleep(0.5)
+        tune.report({"loss": settings["rate"] / (step + 1)})
+callback = MLflowLoggerCallback(tracking_uri=f"sqlite:///{place}/mlflow.db", experiment_name="peer")
+if tune.Tuner.can_restore(f"{place}/peer"):
+    tuner = tune.Tuner.restore(f"{place}/peer", trainable=trial, resume_errored=True)
+else:
+    tuner = tune.Tuner(trial, param_space={"rate": tune.grid_search([*range(1, trials + 1)])},
+                       tune_config=tune.TuneConfig(max_concurrent_trials=2),
+                       run_config=tune.RunConfig(name="peer", storage_path=place, callbacks=[callback]))
+tuner.fit()
+"""
 
 
 def kills(chance: random.Random, found: Attempt) -> None:
     """Kill a run, and the same command again, until it has ended; judge what it gives."""
-    folder = emptied(SCRATCH / "killed") / chance.choice([*runs.EXPERIMENTS])
-    mirrored = chance.random() < 0.2
-    for session in range(LAST_SESSION + 5):
-        begin = partial(runs.run, folder, chance.choice((1, 2)), mirrored)
+    folder, mirrored = emptied(SCRATCH / "killed") / chance.choice([*runs.EXPERIMENTS]), chance.random() < 0.2
+    for session in range(LAST_SESSION + FURTHER):
+        workers, how = chance.choice((1, 2)), chance.choice(CALLS)
         if session >= LAST_SESSION:
-            command = begin()
+            command = runs.run(folder, workers, mirrored)
         elif chance.random() < 0.4:
-            how = chance.choice(CALLS)
             with failing(str(folder), chance.randrange(1, chance.choice((4, 40, 200)))) as calls:
-                command = begin(before=None if how == CALLS[0] else lead_group)
+                command = runs.run(folder, workers, mirrored, None if how == CALLS[0] else lead_group)
                 command.wait(runs.LONGEST_SECONDS)
-                found.caused[how] += bool(calls.fired)
+            found.caused[how] += bool(calls.fired)
         else:
-            command = begin()
+            command = runs.run(folder, workers, mirrored)
             _kill(chance, command, found)
         found.wrong += runs.wrong_end(command, 0, 8, -9) + orphans()
         if command.code == 0 or found.wrong:
-            found.wrong[:] = found.wrong or runs.wrong_results(folder, mirrored)
-            return
-    found.wrong.append(f"not done after {LAST_SESSION + 5} sessions: exit {command.code}: {command.last_line}")
+            break
+    found.wrong[:] = found.wrong or runs.wrong_end(command, 0) or runs.wrong_results(folder, mirrored)
 
 
 def _kill(chance: random.Random, command: Command, found: Attempt) -> None:
@@ -61,17 +82,15 @@ def _kill(chance: random.Random, command: Command, found: Attempt) -> None:
 def ray_kills(chance: random.Random, found: Attempt) -> None:
     """Kill parts of a run under Ray until it has ended; judge what it gives. Ordinary processes."""
     folder = emptied(SCRATCH / "ray") / chance.choice([*runs.EXPERIMENTS])
-    for session in range(LAST_SESSION_UNDER_RAY + 3):
-        words = module_command("steeplechase.commands.main", *map(str, runs.run_arguments(folder, 2)))
-        command = Command((*words, "--engine", "ray"), runs.variables() | {"LD_PRELOAD": ""}, is_fresh=True)
+    words = module_command("steeplechase.commands.main", *map(str, runs.run_arguments(folder, 2)), "--engine", "ray")
+    for session in range(LAST_SESSION_UNDER_RAY + FURTHER):
+        command = Command(*words, variables={"LD_PRELOAD": ""}, is_fresh=True)
         if session < LAST_SESSION_UNDER_RAY:
             _kill_under_ray(chance, command, found)
         found.wrong += runs.wrong_end(command, 0, 5, 8, 75, -9, seconds=2 * runs.LONGEST_SECONDS) + orphans(60.0)
         if command.code == 0 or found.wrong:
-            found.wrong[:] = found.wrong or runs.wrong_results(folder)
-            return
-    sessions = LAST_SESSION_UNDER_RAY + 3
-    found.wrong.append(f"not done after {sessions} sessions: exit {command.code}: {command.last_line}")
+            break
+    found.wrong[:] = found.wrong or runs.wrong_end(command, 0) or runs.wrong_results(folder)
 
 
 def _kill_under_ray(chance: random.Random, command: Command, found: Attempt) -> None:
@@ -91,26 +110,21 @@ def at_once(chance: random.Random, found: Attempt) -> None:
     moment, holder = chance.choice(("new", "early", "late")), chance.choice(("left alone", "suspended", "killed"))
     place = emptied(SCRATCH / "at_once")
     folder = place / "table" if moment == "new" else runs.copied("table", moment, place)
-    logs = emptied(SCRATCH / "logs")
-    drivers = []
-    for number in range(chance.randrange(2, 6)):
-        drivers.append(runs.run(folder, log=logs / str(number)))
+    drivers = list[Command]()
+    for _ in range(chance.randrange(2, 6)):
+        drivers.append(runs.run(folder))
         time.sleep(chance.choice((0.0, 0.0, 0.01, 0.1)))
-
-    def left() -> list[Command]:
-        return [driver for driver in drivers if driver.poll() is None]
-
-    until(runs.LONGEST_SECONDS, lambda: len(left()) <= 1)
+    until(runs.LONGEST_SECONDS, lambda: sum(driver.poll() is None for driver in drivers) <= 1)
     winner = next((driver for driver in drivers if driver.poll() != REFUSED), drivers[0])
     if winner.code is not None:
         holder = "ended"
     elif holder == "killed":
         kill(winner.pid)
         winner.wait()
-        winner = runs.run(folder, log=logs / "after")  # at once, while the workers of the killed one may still end
+        winner = runs.run(folder)  # at once, while the workers of the killed one may still end
     elif holder == "suspended":
         kill(winner.pid, number=signal.SIGSTOP)
-        found.wrong += runs.wrong_end(runs.run(folder, log=logs / "late"), REFUSED)
+        found.wrong += runs.wrong_end(runs.run(folder), REFUSED)
         kill(winner.pid, number=signal.SIGCONT)
     found.caused[f"{moment}, holder {holder}"] += 1
     ran = [driver for driver in drivers if driver.code != REFUSED]
@@ -118,13 +132,57 @@ def at_once(chance: random.Random, found: Attempt) -> None:
     found.wrong += runs.wrong_end(winner, 0) + runs.wrong_results(folder) + orphans()
 
 
-def below(parent: int) -> dict[int, str]:
-    """Return the command line of every process below one."""
-    found: dict[int, str] = {}
-    for pid in children(parent):
-        try:
-            found[pid] = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        found |= below(pid)
-    return found
+def peers(chance: random.Random, found: Attempt) -> None:
+    """Disturb one peer until its trials are done; count what is lost, doubled or left running: none is wrong here."""
+    place = emptied(SCRATCH / "peer")
+    if chance.random() < 0.1:
+        _ray_tune(chance, place, found)
+    else:
+        _optuna(chance, place, found, KILL if chance.random() < 0.5 else errno.ENOSPC)
+
+
+def _optuna(chance: random.Random, place: Path, found: Attempt, error: int) -> None:
+    """Kill a study three times, or fill its disk once; then let it end."""
+    kind, times = (f"Optuna, {PEER_KILLS} kills", PEER_KILLS) if error == KILL else ("Optuna, a full disk once", 1)
+    for session in range(times + 1):
+        with failing(str(place), chance.randrange(1, 40) if session < times else ALL, 1, error):
+            ended = Process(partial(_study, place)).wait(PEER_SECONDS)
+    states = Counter((place / "states").read_text().split()) if ended == 0 else Counter()
+    found.caused[kind] += 1
+    found.caused[f"{kind}; study unreadable for ever"] += ended != 0
+    found.caused[f"{kind}; trials RUNNING for ever"] += states["RUNNING"]
+
+
+def _study(place: Path) -> None:
+    import optuna
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    sys.stderr = (SCRATCH / "study").open("w")
+    storage = JournalStorage(JournalFileBackend(str(place / "journal")))
+    study = optuna.create_study(storage=storage, study_name="peer", load_if_exists=True)
+    while sum(trial.state.name == "COMPLETE" for trial in study.trials) < TRIALS:
+        trial = study.ask()
+        study.tell(trial, trial.suggest_float("rate", 0, 1))
+    (place / "states").write_text(" ".join(trial.state.name for trial in study.trials))
+
+
+def _ray_tune(chance: random.Random, place: Path, found: Attempt) -> None:
+    """Kill the driver of an experiment and all below it three times; restore it each time, as its guide says."""
+    kind = f"Ray Tune, {PEER_KILLS} kills"
+    changes = {"LD_PRELOAD": "", "RAY_CHDIR_TO_TRIAL_DIR": "0", "MLFLOW_TRACKING_URI": ""}
+    for session in range(PEER_KILLS + 1):
+        command = Command(sys.executable, "-c", RAY_TUNE, place, str(TRIALS), variables=changes, is_fresh=True)
+        if session < PEER_KILLS:
+            until(PEER_SECONDS, lambda: (place / "mlflow.db").exists() or command.poll() is not None)  # noqa: B023
+            time.sleep(chance.uniform(5, 25))
+            kill(*below(command.pid), command.pid)
+        command.wait(5 * PEER_SECONDS)
+        orphans(30.0)
+    states = Counter[str]()
+    with closing(sqlite3.connect(place / "mlflow.db")) as store, suppress(sqlite3.OperationalError):  # not made yet
+        states += Counter(state for (state,) in store.execute("SELECT status FROM runs"))
+    found.caused[kind] += 1
+    found.caused[f"{kind}; not over after {5 * PEER_SECONDS:.0f} s"] += command.code is None
+    found.caused[f"{kind}; runs in MLflow for {TRIALS} trials"] += states.total()
+    found.caused[f"{kind}; of them RUNNING for ever"] += states["RUNNING"]

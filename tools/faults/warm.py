@@ -8,6 +8,7 @@ import ctypes
 import gc
 import os
 import pkgutil
+import resource
 import shutil
 import signal
 import sys
@@ -18,10 +19,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from reports.figures import matplotlib_style
+from runners.computing import pretrain
 from runners.executors import local, worker
 from steeplechase.commands.main import main
 from steeplechase.tasks.corpora import documentation
@@ -30,22 +33,21 @@ from tools.faults.layer import SCRATCH
 PACKAGES = ("reports", "runners", "search_space", "steeplechase")
 NOT_IMPORTED = ("runners.executors.ray", "runners.executors.tune", "steeplechase.models.kernels")
 IMPORTED_WHERE_USED = (
-    *("alembic.command", "fontTools.subset", "matplotlib.backends.backend_agg", "mlflow.tracking", "optuna.samplers"),
-    *(
-        "scipy.optimize",
-        "scipy.stats",
-        "sklearn.metrics",
-        "tokenizers.implementations",
-        "torch._dynamo",
-        "torch.optim",
-    ),
-)
+    "alembic.command", "fontTools.subset", "matplotlib.backends.backend_agg", "mlflow.tracking", "optuna.samplers",
+    "scipy.optimize", "scipy.stats", "sklearn.metrics", "tokenizers.implementations", "torch._dynamo", "torch.optim",
+)  # fmt: skip
+NUMBERS = count()
 DEATH_SIGNAL, SUBREAPER = 1, 36  # of prctl: a command dies with this process, and orphans become its children
-LOG = SCRATCH / "log"
+LOGS = SCRATCH / "logs"
+UNANSWERED = "http://127.0.0.1:9"
+"""A tracking server that is not there: a command without MLflow."""
 
 
 def warm_up() -> None:
     """Import the product, let its local executor fork its workers, and adopt orphans."""
+    for folder in (SCRATCH / "temporary", LOGS):
+        folder.mkdir()
+    os.environ |= {"TMPDIR": str(SCRATCH / "temporary"), "XDG_CACHE_HOME": str(SCRATCH / "cache")}
     for package in PACKAGES:
         for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
             if not module.name.startswith(NOT_IMPORTED) and "__main__" not in module.name:
@@ -54,6 +56,7 @@ def warm_up() -> None:
         import_module(library)
     setattr(matplotlib_style, "_saved", lambda *_, **__: b"<svg></svg>")  # noqa: B010 — two thirds of a report's time
     setattr(local, "_launch", ForkedWorker)  # noqa: B010 — in place of a Popen of a fresh process
+    setattr(pretrain, "SECONDS_BETWEEN_CHECKPOINTS", 0.1)  # noqa: B010 — stages of a second have none otherwise
     _read_installed_modules_once()
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     gc.collect()
@@ -77,34 +80,15 @@ class Process:
         self.code: int | None = None
         self.cpu_seconds = 0.0
         self.pid = os.fork()
-        if self.pid:
-            return
-        code: Any = 1
-        try:
-            ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-            os.setsid()
-            body()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            with suppress(OSError, ValueError):
-                sys.stdout.flush()
-                sys.stderr.flush()
-            os._exit(code if isinstance(code, int) else 1)
+        if not self.pid:
+            os._exit(_ended(body))
 
     def poll(self) -> int | None:
         """Return the exit code, as a Popen does."""
         if self.code is None:
-            try:
-                pid, status, used = os.wait4(self.pid, os.WNOHANG)
-            except ChildProcessError:
-                self.code = 0
-            else:
-                self.cpu_seconds = used.ru_utime + used.ru_stime
-                self.code = os.waitstatus_to_exitcode(status) if pid else None
+            pid, status, used = os.wait4(self.pid, os.WNOHANG)
+            self.code = os.waitstatus_to_exitcode(status) if pid else None
+            self.cpu_seconds = used.ru_utime + used.ru_stime
         return self.code
 
     def wait(self, seconds: float = 3600.0) -> int | None:
@@ -113,6 +97,24 @@ class Process:
             kill(self.pid)
             os.waitpid(self.pid, 0)
         return self.code
+
+
+def _ended(body: Callable[[], object]) -> int:
+    """Call a function in a process that dies with its parent; return the exit code of the process."""
+    code: Any = 0
+    try:
+        ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        os.setsid()
+        body()
+    except SystemExit as end:
+        code = end.code or 0
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return code if isinstance(code, int) else 1
 
 
 class ForkedWorker(Process):
@@ -142,20 +144,20 @@ class Command(Process):
     """A command of the product as a fork, or a fresh program; what it prints goes to a log."""
 
     def __init__(
-        self, arguments: tuple[str | Path, ...], variables: dict[str, str], log: Path = LOG,
+        self, *words: str | Path, variables: Mapping[str, str] | None = None,
         before: Callable[[], object] | None = None, is_fresh: bool = False,
     ) -> None:  # fmt: skip
-        self.log = log
-        words = [*map(str, arguments)]
+        self.log = LOGS / str(next(NUMBERS))
+        line = [*map(str, words)]
 
         def body() -> None:
-            output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
+            output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
             for number, file in ((0, os.open(os.devnull, os.O_RDONLY)), (1, output), (2, output)):
                 os.dup2(file, number)
-            os.environ.update(variables)
+            os.environ.update({"MLFLOW_TRACKING_URI": UNANSWERED, **(variables or {})})
             if is_fresh:
-                os.execvp(words[0], words)
-            tempfile.tempdir, sys.argv = None, ["steeplechase", *words]
+                os.execvp(line[0], line)
+            tempfile.tempdir, sys.argv = None, ["steeplechase", *line]
             if before is not None:
                 before()
             main()
@@ -191,6 +193,16 @@ def children(pid: int) -> list[int]:
     return []
 
 
+def below(parent: int) -> dict[int, str]:
+    """Return the command line of every process below one."""
+    found: dict[int, str] = {}
+    for pid in children(parent):
+        with suppress(OSError):
+            found[pid] = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ")
+            found |= below(pid)
+    return found
+
+
 def kill(*processes: int, number: int = signal.SIGKILL) -> None:
     """Send a signal to processes, whether they still run or not."""
     for pid in processes:
@@ -216,8 +228,19 @@ def orphans(seconds: float = 10.0) -> list[str]:
     return [f"process {pid} still ran after {seconds:g} s" for pid in left]
 
 
+def limit_memory(more: int) -> None:
+    """Let this process have so many bytes more than it has."""
+    own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (own + more, own + more))
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a folder, if there is one."""
+    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+
+
 def emptied(folder: Path) -> Path:
     """Return a folder, made anew."""
-    shutil.rmtree(folder, ignore_errors=True)
+    remove(folder)
     folder.mkdir(parents=True)
     return folder

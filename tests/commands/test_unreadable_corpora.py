@@ -36,16 +36,18 @@ def test_the_label_of_every_corpus_leads_to_its_setting() -> None:
     assert StageLabel.parse("tokens of other").corpus_setting is None
 
 
-@pytest.mark.parametrize(("setting", "line"), [("corpus", 9), ("data.other.corpus", 12)])
+@pytest.mark.parametrize(
+    ("setting", "line", "arm"), [("corpus", 9, "baseline"), ("data.other.corpus", 12, "data=other")]
+)
 def test_a_row_that_is_no_json_is_told_with_the_setting_of_its_corpus(
-    call: Call, tmp_path: Path, setting: str, line: int
+    call: Call, tmp_path: Path, setting: str, line: int, arm: str
 ) -> None:
     (tmp_path / "rows.jsonl").write_text(ROWS + '{"text": \n', encoding="utf-8")
     bad = f"text_files, path: {tmp_path / 'rows.jsonl'}"
     kinds = {"corpus": GOOD, "other": bad} if setting != "corpus" else {"corpus": bad, "other": GOOD}
     file = tmp_path / "texts.yaml"
     file.write_text(EXPERIMENT.format(**kinds), encoding="utf-8")
-    found = call("run", file, "--out", tmp_path / "out", "--workers", "1")
+    found = call("run", file, "--out", tmp_path / "out", "--workers", "1", "--arms", arm)
     assert found.code == 4
     assert found.err.splitlines()[-1].startswith(f"{file}:{line}: {setting}: ")
     assert "rows.jsonl:101: not JSON" in found.err.splitlines()[-1]

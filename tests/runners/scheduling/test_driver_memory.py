@@ -63,11 +63,11 @@ def test_a_search_holds_as_much_of_its_last_candidates_as_of_its_first(hurdle: H
     tracemalloc.start()
     try:
         held_after(hurdle, 60)  # what is imported and cached
-        first, half, whole = (held_after(hurdle, number) for number in (100, 200, 400))
+        first, half, whole = (held_after(hurdle, number) for number in (60, 120, 240))
     finally:
         tracemalloc.stop()
-    assert (whole - half) / 200 < 1.3 * (half - first) / 100
-    assert (whole - half) / 200 < 1500
+    assert (whole - half) / 120 < 1.3 * (half - first) / 60
+    assert (whole - half) / 120 < 1500
 
 
 def state_after(candidates: int, proposer: str, hurdle: str) -> RunState:

@@ -10,6 +10,7 @@ from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 from steeplechase.tasks.progress import silent
 from steeplechase.tasks.tokenizer import Tokenizer, WordPieceTraining, train_tokenizer
+from tests.factories.shared_runs import shared_folder
 from tests.factories.updates import unchecked_shapes
 
 
@@ -22,9 +23,11 @@ def corpus() -> DocumentationCorpus:
 
 @pytest.fixture(scope="session")
 def assembled(corpus: DocumentationCorpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("corpus")
-    assemble(corpus, folder, silent)
-    return folder
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        assemble(corpus, folder, silent)
+
+    return shared_folder(tmp_path_factory, "assembled", make)[0]
 
 
 @pytest.fixture(scope="session")

@@ -1,20 +1,18 @@
-"""The example plugin from `check` to a table, on local workers and on Ray; its results outlive its folder."""
+"""The example plugin from `check` to a table; its results outlive its folder. On Ray: `test_search_executors.py`."""
 
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pandas.testing import assert_frame_equal
 
-from steeplechase import load
 from steeplechase.commands.arguments import choose_any
 from steeplechase.commands.plugin_contracts import measured
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.plugin_folders import COPIES
 from steeplechase.models.contract import Outcome
 from tests.factories.command_calls import Call, called
-from tests.factories.command_line import ROOT, SHARED, SMALL_CORPUS, Run, lend, stages_told, steeplechase
+from tests.factories.command_line import ROOT, SHARED, SMALL_CORPUS, Run, lend, stages_told
 from tests.factories.local_models import run as compute
 from tests.factories.plugins import MODULE, OPTION, copy_of, copy_of_example, no_plugins_left, replaced
 
@@ -193,17 +191,6 @@ def test_the_run_has_its_table_and_a_copy_of_the_plugin(done: tuple[Path, Run]) 
     (copy,) = (made.folder / COPIES).iterdir()
     for place in (OPTION, MODULE):
         assert (copy / place).read_bytes() == (folder / place).read_bytes()
-
-
-def test_ray_gives_the_same_values(done: tuple[Path, Run], tmp_path: Path) -> None:
-    folder, made = done
-    lend(made.folder, tmp_path, SHARED)
-    by_ray = ("--engine", "ray", "--workers", "1", "--arms", "gated_wide")
-    again = steeplechase("run", folder / "experiment.yaml", *SMALL, "--out", tmp_path, *by_ray)
-    assert (again.returncode, stages_told(again.stderr)) == (0, 2), again.stderr
-    found, expected = (load(each).trials().query("arm == 'gated_wide'") for each in (tmp_path, made.folder))
-    assert len(found) > 1
-    assert_frame_equal(found.reset_index(drop=True), expected.reset_index(drop=True))
 
 
 def test_a_report_needs_the_results_alone_and_a_changed_plugin_is_another_experiment(

@@ -38,6 +38,14 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ResultPaths:
     return ResultPaths.of(tmp_path / "results" / "here")
 
 
+def test_a_signal_while_the_store_is_checked_is_no_outage(
+    places: ResultPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TrackingStore, "check", lambda _: Stopping()._stop())
+    with pytest.raises(StoppedError):
+        Mirroring(places, None).check()
+
+
 @pytest.fixture
 def chosen() -> Chosen:
     return choose(ROOT / "experiments" / "table2.yaml", "smoke")
@@ -125,7 +133,7 @@ def test_an_interrupted_run_is_ended_in_a_store_that_exists(
         if exists:
             (places.root / "mlflow.db").write_bytes(empty_database.read_bytes())
         with pytest.raises(type(error)):
-            run._drive(request, Console(file=StringIO()), Stopping(), run._print_brief, "small")
+            run._drive(request, Console(file=StringIO()), Stopping(), run._print_brief, ("small",))
         assert (places.root / "mlflow.db").exists() == exists
     found = dict(rows(places.root / "mlflow.db", "SELECT name, status FROM runs"))
     assert found.get(study_name("table2", "smoke")) == status

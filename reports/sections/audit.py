@@ -168,23 +168,22 @@ def weighted_tau(
     random, groups = np.random.default_rng(0), np.array(strata)
     strata_members = [np.flatnonzero(groups == stratum) for stratum in np.unique(groups)]
 
-    def tau(weight: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> float:
-        untied = weight @ np.abs(agree) @ weight
-        return float(weight @ agree @ weight / untied) if untied else float("nan")
+    def tau(drawn: "np.ndarray[tuple[int, int], np.dtype[np.float64]]") -> list[float]:
+        """Return the statistic at each row of weights [draws trials]; NaN where all pairs are tied."""
+        net, untied = (((drawn @ signs) * drawn).sum(1) for signs in (agree, np.abs(agree)))
+        return [float(x / y) if y else float("nan") for x, y in zip(net, untied, strict=True)]
 
     trial_weights = np.array(weights)
-    estimate = tau(trial_weights)
+    (estimate,) = tau(trial_weights[None])
     if not np.isfinite(estimate):
         return None, None, None
     if (
         len(pairs) < LEAST_FOR_INTERVAL or min(map(len, strata_members)) < 2
     ):  # a stratum of one has no spread under the bootstrap
         return estimate, None, None
-    drawn = []
-    for _ in range(DRAWS):
-        drawn_trials = np.concatenate([random.choice(group, len(group)) for group in strata_members])
-        drawn.append(tau(np.bincount(drawn_trials, minlength=len(pairs)) * trial_weights))
-    low, high = np.nanquantile(drawn, [0.025, 0.975])
+    draws = (np.concatenate([random.choice(group, len(group)) for group in strata_members]) for _ in range(DRAWS))
+    counts = np.array([np.bincount(draw, minlength=len(pairs)) for draw in draws])
+    low, high = np.nanquantile(tau(counts * trial_weights), [0.025, 0.975])
     return estimate, float(low), float(high)
 
 

@@ -148,7 +148,8 @@ def _with_values(program: LayerProgram, path: str, values: list[Any]) -> LayerPr
     kind, _ = BY_LAYER[path]
     count = sum(is_of(item, kind) for item in program.items)
     if len(values) != count:
-        message = f"{len(values)} values for {count} sublayers {kind.value}; a list has one value for each"
+        given = "1 value" if len(values) == 1 else f"{len(values)} values"
+        message = f"{given} for {count} sublayers {kind.value}; a list has one value for each"
         _refuse(path, values, message)
     try:
         remaining = iter([_settings(path, value) for value in values])

@@ -91,7 +91,7 @@ def test_values_by_layer_are_shown_as_lists_where_these_are_the_whole_change() -
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"convolution": ["dynamic"]}, "1 values for 2 sublayers s; a list has one value for each"),
+        ({"convolution": ["dynamic"]}, "1 value for 2 sublayers s; a list has one value for each"),
         (
             {"convolution": ["dynamic", 3]},
             "3 is not an option; write the name of an option, or a mapping with a kind",

@@ -103,7 +103,7 @@ def test_a_ratio_is_refused_if_and_only_if_it_splits_a_head_and_the_ratios_named
             assert list(Architecture.model_validate({**sizes, "bottleneck_ratio": read}).violations()) == []
 
 
-@pytest.mark.parametrize("ratio", [0, 0.5, "1/2", "3", "a", "1/0", True, -1, None, [2], "1.5"])
+@pytest.mark.parametrize("ratio", [0, 0.5, "1/2", "3", "a", "1/0", True, -1, None, {"a": 2}, "1.5"])
 def test_what_is_no_ratio_is_refused_in_one_line(ratio: object) -> None:
     with pytest.raises(ValidationError, match=r"is no ratio from 1; write a number such as 2 or 1\.5"):
         Architecture.model_validate({"bottleneck_ratio": ratio})

@@ -29,6 +29,8 @@ NAME_TAG = "steeplechase.name"
 """Of an MLflow experiment: the name under which it was made; somebody may rename it."""
 TRANSIENT_TAGS = ("stop_reason", "non_finite", "difference", SCORE_TAG, OUTDATED_TAG)
 """Tags that are dropped where a run has them no more, as when a trial is resumed."""
+SUMMARIES = ("final/", "delta/", "task/", "last_rung/")
+"""Beginnings of metrics that are removed where a run has them no more, as the score where no task counts now."""
 CHANGED_TAG = "steeplechase.changed"
 """Of an MLflow experiment: the time of its last changed run, in milliseconds since 1970; MLflow keeps none."""
 
@@ -127,6 +129,10 @@ class KnownRun:
         changed = {key: value for key, value in run.parameters.items() if self.parameters.get(key, value) != value}
         changes = "; ".join(f"{key}: {value}" for key, value in sorted(changed.items()))
         return {OUTDATED_TAG: changes[:1000]} if changed else {}
+
+    def stale(self, run: MirroredRun) -> frozenset[str]:
+        """Return the summaries that MLflow has of a run and that it has no more."""
+        return frozenset(key for key in self.metrics if key.startswith(SUMMARIES)) - {each.key for each in run.points}
 
     def holds(self, run: MirroredRun, parent: "KnownRun | None", content: str, numbers: "Numbers") -> bool:
         """Return whether MLflow has the run as it was sent, whatever somebody has changed there or added to it."""

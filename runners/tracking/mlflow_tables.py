@@ -85,8 +85,8 @@ class RunTables:
     def write(self, experiment: str, runs: Sequence[tuple[KnownRun, MirroredRun, Mapping[str, str]]]) -> None:
         """Write runs with their tags in one transaction, those without tags in MLflow as new ones.
 
-        What is there under the keys of a run is replaced, transient tags that it has no more are removed, and what
-        others have added is kept.
+        What is there under the keys of a run is replaced, transient tags and summaries that it has no more are
+        removed, and what others have added is kept.
         """
         created = [(known, run) for known, run, _ in runs if not known.tags]
         present = [(known, run) for known, run, _ in runs if known.tags]
@@ -118,6 +118,8 @@ class RunTables:
                 gone = {(row["run_uuid"], row["key"]) for row in new if row["run_uuid"] in former}
                 if table is TAGS:
                     gone |= {(run, tag) for run in former for tag in TRANSIENT_TAGS}
+                elif table is not PARAMETERS:
+                    gone |= {(known.run_id, key) for known, run in present for key in known.stale(run)}
                 if gone:
                     one = (table.c.run_uuid == bindparam("run"), table.c.key == bindparam("of"))
                     connection.execute(

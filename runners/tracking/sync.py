@@ -137,6 +137,8 @@ class _Mirror:
         known, parent = self.known.get(run.identity), self._parent(run)
         if known is None or (parent is None and run.parent is not None):  # somebody may have deleted the parent
             return False
+        if self.tables is not None and known.stale(run):  # a server keeps every metric
+            return False
         numbers = latest_values if self.tables is None else totals
         return known.holds(run, parent, content, numbers) and has_artifacts(known.artifacts, run)
 

@@ -221,6 +221,21 @@ def test_a_score_over_other_tasks_replaces_the_earlier_one(store: TrackingStore)
     assert (below, described) == (every, "docs_answer, docs_pair")
 
 
+def test_a_score_is_removed_where_no_task_counts_any_longer(store: TrackingStore) -> None:
+    def scores() -> int:
+        tables = ("metrics", "latest_metrics")
+        return sum(
+            len(rows(store.database_file, f"SELECT * FROM {name} WHERE key LIKE '%/score%'")) for name in tables
+        )
+
+    before, after = view(docs_answer=70.0, docs_pair=70.0), later(view(docs_answer=20.0, docs_pair=40.0))
+    mirror(replace(still_running(before), sessions=LIMITED), store)
+    assert scores()
+    mirror(after, store)
+    assert not scores()
+    assert not mirror(after, store).updated
+
+
 def test_after_a_kill_at_any_moment_the_next_mirror_has_each_run_once_and_none_open(tmp_path: Path) -> None:
     chance = random.Random(20261121)
     runs_there = [-1, 0, *sorted(chance.sample(range(1, 25), 2))]  # -1: while the database is being made

@@ -15,6 +15,8 @@ from steeplechase.foundation.errors import MachineError
 KNOWN = frozenset({"cpu", "cuda"})
 """Devices that have autocast; of others, such as meta, torch is asked first."""
 INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")  # as Linux names them on x86 and ARM
+UNIT = 1 << 30
+"""The integer of probability 1 where sampling adds integers; the sum of all probabilities still fits into 32 bits."""
 
 
 def autocast_to(precision: Precision, device: torch.device) -> torch.autocast:

@@ -12,10 +12,10 @@ import triton.language as tl
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from steeplechase.models.precision import UNIT
+
 COLUMNS, WARPS = 4096, 8
 """Of a program."""
-UNIT = 1 << 30
-"""The integer of probability 1; the sum of all probabilities still fits into 32 bits."""
 
 
 def softmax_of(

@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy, linear
 
 from steeplechase.models.kernels import window
 from steeplechase.models.kernels.native import bindings
-from steeplechase.models.precision import to_autocast_dtype, to_float32
+from steeplechase.models.precision import UNIT, to_autocast_dtype, to_float32
 
 FEW_ROWS = 8
 """Up to as many vectors, as one step of decoding has, the table is the left factor: MKL's product of a few rows with
@@ -86,10 +86,6 @@ def sample_tokens(
     cumulative = to_float32(logits).softmax(-1).cumsum(-1)
     tokens = torch.searchsorted(cumulative, uniforms[:, None].to(cumulative.dtype) * cumulative[:, -1:], right=True)
     return tokens.clamp_(max=logits.shape[-1] - 1).squeeze(-1)
-
-
-UNIT = 1 << 30
-"""The integer of probability 1; the sum of all probabilities still fits into 32 bits."""
 
 
 def _sampled_in_integers(

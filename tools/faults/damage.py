@@ -26,7 +26,7 @@ def damage(chance: random.Random, found: Attempt) -> None:
             continue
         path = chance.choice(inside)
         how = chance.choice((*REPLACEMENTS, *(BYTE_DAMAGES if path.is_file() else ())))
-        if how in BYTE_DAMAGES:
+        if how in BYTE_DAMAGES and path.is_file():
             for _ in range(chance.choice((1, 1, 8))):
                 path.write_bytes(damaged(chance, path.read_bytes(), how))
         else:

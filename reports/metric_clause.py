@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reports.number_format import interval_text_with_n
+from reports.number_format import interval_text_with_n, listed
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
@@ -41,8 +41,7 @@ def _further_arms(results: Results, metric: Metric, best: str, rivals: dict[str,
     for verdict, word in ((Verdict.HELPS, "better"), (Verdict.HURTS, "worse")):
         arms = [arm for arm in rivals if arm != best and verdicts[arm] is verdict]
         also = "also " if verdicts[best] is verdict else ""
-        more = f" and {len(arms) - ARMS_NAMED} more" if len(arms) > ARMS_NAMED else ""
-        texts += [f", {also}significantly {word}: {', '.join(arms[:ARMS_NAMED])}{more}"] if arms else []
+        texts += [f"; {_are(arms)} {also}significantly {word}"] if arms else []
         texts += [_as_good(results, metric, best, arms)] if also and verdict is Verdict.HELPS else []
     return "".join(texts)
 
@@ -54,10 +53,13 @@ def _as_good(results: Results, metric: Metric, best: str, others: Sequence[str])
     if not found:
         return ""
     if len(found) == len(others):
-        none = "not" if len(others) == 1 else "none"
+        none = "not" if len(others) == 1 else "none of them"
         return f", {none} distinguishable from {best} (without correction)"
-    more = f" and {len(found) - ARMS_NAMED} more" if len(found) > ARMS_NAMED else ""
-    return f", of these not distinguishable from {best} (without correction): {', '.join(found[:ARMS_NAMED])}{more}"
+    return f", of which {_are(found)} not distinguishable from {best} (without correction)"
+
+
+def _are(arms: Sequence[str]) -> str:
+    return f"{listed(arms, ARMS_NAMED)} {'is' if len(arms) == 1 else 'are'}"
 
 
 def _verdict(results: Results, metric: Metric, best: str) -> str:

@@ -1,7 +1,7 @@
 """Numbers as text: decimals by the standard deviation, a true minus sign, short units."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import median
 
 from steeplechase.analysis.difference import ALPHA, Difference, Effect
@@ -114,6 +114,11 @@ def sentence_of(clause: str) -> str:
 def counted(count: int, singular: str, plural: str = "") -> str:
     """Return a count with its noun, whose plural has an s unless it is given: `1 seed`, `2 seeds`."""
     return f"{count} {singular if count == 1 else plural or f'{singular}s'}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Return the first names, and how many more there are: `a, b and 3 more`."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def short(count: int) -> str:

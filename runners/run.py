@@ -15,7 +15,7 @@ from runners.stage_watch import StageWatch
 from runners.stages.stage import THREADS, this_driver
 from runners.work_queue import StageTask
 from steeplechase.foundation.environment import machine
-from steeplechase.foundation.errors import StoppedError, UserError
+from steeplechase.foundation.errors import ReportedError, StoppedError, UserError
 from steeplechase.ledger.amendments import set_fact_of_version
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.example_tables import refuse_missing_examples
@@ -161,7 +161,7 @@ def timed(
     except LimitStop as stop:
         stopwatch.stop(stop.reason, stop.unfinished_seconds)
         raise
-    except UserError as error:
+    except ReportedError as error:
         how = INTERRUPTED if isinstance(error, StoppedError) else FAILED
         with suppress(UserError):  # of a full disk, the error itself is reported
             stopwatch.interrupt(how, 0.0 if meter is None else meter.running_seconds())

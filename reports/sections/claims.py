@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from reports.number_format import NOTHING, UNKNOWN, counted
+from reports.number_format import NOTHING, UNKNOWN, counted, listed
 from reports.section import DELTA, Content, Section, difference_in, interval_cell, number_text, p_value
 from reports.sections.post_hoc_additions import added_text
 from reports.statistics.claims import EXPERIMENT, PAPER, ClaimOutcome, JudgedClaim, TestedClaim, judged_claims
@@ -121,8 +121,7 @@ def _named(claims: Sequence[TestedClaim]) -> str:
             [Metric(claim.metric).title] if of_paper else []
         )
     names = [f"{name} on {' and '.join(titles)}" if titles else name for name, titles in metrics.items()]
-    more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return listed(names, MOST_NAMED)
 
 
 def _content(results: Results) -> Content:

@@ -1,6 +1,6 @@
 """Arms that equal the baseline in every value at every seed.
 
-Where a loss is among the values, what differs between the arms reaches nothing. Scores alone count examples: two
+Where a loss is among the values, what differs between the arms has no effect. Scores alone count examples: two
 models that predict one class for all have equal ones.
 """
 
@@ -20,12 +20,12 @@ def _equal_arms(results: Results) -> str:
             by_paths.setdefault(tuple(arm.changes), []).append(arm.name)
     said = []
     for paths, arms in by_paths.items():
-        changed, reaches = ", ".join(paths) or "what differs between them", "reach" if len(paths) > 1 else "reaches"
+        changed, has = ", ".join(paths) or "what differs between them", "have" if len(paths) > 1 else "has"
         named = f"arm{'' if len(arms) == 1 else 's'} {', '.join(arms)}"
         meaning = (
-            f"{changed} {reaches} nothing"
+            f"{changed} {has} no effect"
             if any(metric.endswith("loss") for metric in baseline)
-            else f"scores count examples, so that this is no proof that {changed} {reaches} nothing"
+            else f"scores count examples, so that this is no proof that {changed} {has} no effect"
         )
         said.append(f"{named} and the baseline have equal values in every seed: {meaning}")
     return "; ".join(said)

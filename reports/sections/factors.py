@@ -8,7 +8,7 @@ enter, and Satterthwaite's degrees of freedom add up (`analysis/effects.py`).
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from reports.number_format import NOTHING, counted, interval_text_with_n
+from reports.number_format import NOTHING, counted, interval_text_with_n, listed
 from reports.section import METRIC, Content, Section, delta, p_value
 from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.contrasts import Weights
@@ -205,10 +205,10 @@ def _clauses(results: Results) -> Iterator[str]:
     for metric in metrics if tests else ():
         on_metric = [test for test in tested if test.metric == metric]
         if on_metric:
-            label = f"significant after Holm's correction over {tests} test{'s' if tests > 1 else ''}"
+            label = f"significant after Holm's correction over {counted(tests, 'test')}"
             not_estimable = sum(bool(test.effect.reason) for test in effects if test.metric == metric)
             remainder = f" ({not_estimable} more not estimable)" if not_estimable else ""
-            yield f"on {metric.title}, {label}: {_counted(on_metric)}{remainder}{_named(results, on_metric)}"
+            yield f"on {metric.title} {_counted(on_metric)}{remainder} are {label}{_named(results, on_metric)}"
 
 
 def _counted(effects: Sequence[TestedEffect]) -> str:
@@ -218,7 +218,7 @@ def _counted(effects: Sequence[TestedEffect]) -> str:
         significant = sum(test.significant for test in of_kind)
         if of_kind:
             parts.append(f"{significant or 'none'} of {len(of_kind)} {singular if len(of_kind) == 1 else plural}")
-    return ", ".join(parts)
+    return " and ".join(parts)
 
 
 def _named(results: Results, effects: Sequence[TestedEffect]) -> str:
@@ -229,11 +229,9 @@ def _named(results: Results, effects: Sequence[TestedEffect]) -> str:
     if not named:
         return ""
     decimals = results.decimals(effects[0].metric)
-    texts = ", ".join(
-        f"{test.effect.title} (Δ {interval_text_with_n(test.difference, decimals)})" for test in named[:NAMED]
-    )
-    more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
-    return f", namely {texts}{more}" if significant else f"; significant without correction only: {texts}{more}"
+    texts = [f"{test.effect.title} (Δ {interval_text_with_n(test.difference, decimals)})" for test in named]
+    how = ", namely" if significant else "; significant without correction only:"
+    return f"{how} {listed(texts, NAMED)}"
 
 
 def _content(results: Results) -> Content:

@@ -124,9 +124,10 @@ def _clauses(results: Results) -> Iterator[str]:
     told = [arm for arm, p in p_values.items() if p is not None and p <= ALPHA]
     verdict = f"by Fisher's test {', '.join(told)} differ{'s' * (len(told) == 1)} from the baseline in this; "
     others = len([arm for arm in results.learning if arm not in partly])
-    all_others = f", {counted(others, 'other arm')} in every seed" if others else ""
+    left = [f"{each} seeds of {arm}" for arm, each in partly.items()]
+    left += [f"every seed of {counted(others, 'other arm')}"] * bool(others)
     yield (
-        f"the seeds that left the plateau of the loss are {_named(partly)}{all_others}; {verdict if told else ''}"
+        f"the plateau of the loss was left by {', '.join(left)}; {verdict if told else ''}"
         "means are compared among models that learned"
     )
 

@@ -11,7 +11,7 @@ from reports.figures.matplotlib_style import series_style
 from reports.figures.named_lines import named_panels
 from reports.figures.style import COLOURS, QUIET
 from reports.metric_clause import ARMS_NAMED
-from reports.number_format import NOTHING, TWO_SEEDS, UNKNOWN, fixed, p_text, scientific, short
+from reports.number_format import NOTHING, TWO_SEEDS, UNKNOWN, fixed, listed, p_text, scientific, short
 from reports.section import Content, Section
 from reports.statistics.results import Results
 from reports.statistics.tokens_to_loss import (
@@ -157,22 +157,20 @@ def _clause(results: Results) -> str:
     lowest = [] if differ or not ratios else [named[lowest_first[0]]]
     corrected = " after the correction" if any(map(_excludes_one, ratios.values())) else ""
     parts = {
-        "significantly fewer tokens than the baseline's are needed by": fewer,
-        "significantly more tokens than the baseline's are needed by": more,
-        f"the tokens of no arm differ significantly from the baseline's{corrected}, the lowest ratio has": lowest,
-        "not every seed reaches it in": [f"{arm.arm} ({arm.reached} of {len(arm.ends)})" for arm in missing],
+        "are significantly fewer than the baseline's in": fewer,
+        "are significantly more than the baseline's in": more,
+        f"do not differ significantly from the baseline's in any arm{corrected}, the lowest ratio is that of": lowest,
     }
-    said = "; ".join(f"{how} {_listed(arms)}" for how, arms in parts.items() if arms)
-    return f"to a held-out loss of {loss_text(found)} nats, {said}" if said else ""
+    loss = f"a held-out loss of {loss_text(found)} nats"
+    compared = "; ".join(f"{how} {listed(arms, ARMS_NAMED)}" for how, arms in parts.items() if arms)
+    reached = listed([f"{arm.arm} ({arm.reached} of {len(arm.ends)})" for arm in missing], ARMS_NAMED)
+    said = [f"tokens to {loss} {compared}"] * bool(compared)
+    said += [f"{'this loss' if said else loss} is not reached by every seed of {reached}"] * bool(missing)
+    return "; ".join(said)
 
 
 def _excludes_one(ratio: Ratio | None) -> bool:
     return ratio is not None and ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - ARMS_NAMED} more" if len(names) > ARMS_NAMED else ""
-    return f"{', '.join(names[:ARMS_NAMED])}{more}"
 
 
 class LossRatio(NamedTuple):

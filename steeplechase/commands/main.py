@@ -23,7 +23,7 @@ from typer.core import TyperGroup
 
 from steeplechase.commands.output import let_go_of_output
 from steeplechase.foundation.atomic_files import free_space
-from steeplechase.foundation.errors import ConfigurationError, MachineError, UserError
+from steeplechase.foundation.errors import ConfigurationError, MachineError, ReportedError, UserError
 from steeplechase.foundation.plugin_code import PLUGIN_FILES, explained, line_in_plugin
 
 DISTRIBUTION = "steeplechase"
@@ -161,8 +161,8 @@ def main() -> None:
             application()
         finally:
             sys.stdout.flush()  # reports a full disk while the exit code can still be set
-    except UserError as refusal:
-        _leave(refusal)
+    except ReportedError as error:
+        _leave(error)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader closed the pipe
@@ -231,13 +231,13 @@ def _leave_reader() -> NoReturn:
     sys.exit(0)
 
 
-def _leave(refusal: UserError) -> NoReturn:
+def _leave(error: ReportedError) -> NoReturn:
     with suppress(OSError):  # a closed terminal (SIGHUP) does not change the exit code
-        for line in refusal.lines:
+        for line in error.lines:
             shown = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}… ({len(line):,} characters)"
             printed = CONTROL.sub(lambda character: ascii(character[0])[1:-1], shown)  # of a file's name
             print(printed, file=sys.stderr)  # noqa: T201 — the only place that prints user errors
-    sys.exit(refusal.exit_code)
+    sys.exit(error.exit_code)
 
 
 if __name__ == "__main__":

@@ -47,8 +47,8 @@ from steeplechase.foundation.errors import (
     ConflictError,
     DataError,
     MachineError,
+    ReportedError,
     StoppedError,
-    UserError,
 )
 from steeplechase.foundation.scratch import scratch_folder
 from steeplechase.ledger.artifacts import ArtifactStore
@@ -201,7 +201,7 @@ def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnR
         return _run_and_report(request, console, stop, on_report, mirroring, opening)
     except (LimitReached, ConflictError):  # after the last mirroring; another run's ledger
         raise
-    except UserError:
+    except ReportedError:
         _warn(console, mirroring.interrupt())
         raise
 

@@ -1,4 +1,4 @@
-"""User errors: one class per exit code; printed as lines, never as a traceback.
+"""Errors that are printed as lines, never as a traceback: one class per exit code.
 
 Exit codes: 0 done, 2 command line, 3 configuration, 4 data, 5 environment, 6 conflict, 7 corruption,
 8 done with failed trials, 75 stopped and resumable.
@@ -18,8 +18,8 @@ ALIKE = 0.6  # difflib's ratio, and its own default: a suggestion below it is no
 COMPARED_CHARACTERS = 80  # of a long word; the comparison takes time in the square of them
 
 
-class UserError(Exception):
-    """An error that the user can fix: `lines` has one line per mistake."""
+class ReportedError(Exception):
+    """An error that is printed as `lines`, one for each mistake."""
 
     exit_code: ClassVar[int] = 1
     """What the command line exits with, by the class of the error (docs/commands.md)."""
@@ -27,6 +27,16 @@ class UserError(Exception):
     def __init__(self, lines: str | Iterable[str]) -> None:
         self.lines: tuple[str, ...] = (lines,) if isinstance(lines, str) else tuple(lines)
         super().__init__("\n".join(self.lines))
+
+
+class StoppedError(ReportedError):
+    """The run was stopped; the same command resumes it."""
+
+    exit_code = 75
+
+
+class UserError(ReportedError):
+    """An error that the user can fix."""
 
     @staticmethod
     def of_exit_code(code: int | None, lines: Iterable[str]) -> "UserError | None":
@@ -87,12 +97,6 @@ def damage_refused(place: str, more: tuple[type[Exception], ...] = ()) -> Iterat
 def shown(damage: Exception) -> str:
     """Return the beginning of an exception in one line, with its class."""
     return repr(damage)[:SHOWN_OF_DAMAGE]
-
-
-class StoppedError(UserError):
-    """The run was stopped; the same command resumes it."""
-
-    exit_code = 75
 
 
 @dataclass(frozen=True)

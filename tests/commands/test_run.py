@@ -17,7 +17,7 @@ from runners.opening import RunRequest, stages_of
 from runners.part import Part
 from runners.settings import Selection
 from runners.work_queue import Failure, StageTask
-from steeplechase.commands.run import SIGNALS, cluster_in_environment, refuse_silent_cluster, stopping
+from steeplechase.commands.run import SIGNALS, Stopping, cluster_in_environment, refuse_silent_cluster, stopping
 from steeplechase.commands.run_lines import WorkLeft, deciding_lines, failure_lines, opening_lines
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import MachineError, StoppedError
@@ -68,6 +68,18 @@ def test_a_disk_with_less_space_than_predicted_is_told_before_the_run(
     request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
     _, shortage, *_ = opening_lines(request, is_default=False)
     assert re.fullmatch(r"warning: .*: about 2,000,000,000.0 MB are needed, and .* MB are free", shortage)
+
+
+def test_a_signal_during_the_estimate_of_time_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = simulated.small_table(tmp_path)
+    request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
+    stop = Stopping()
+    monkeypatch.setattr("steeplechase.commands.run_lines.predicted", lambda *of: stop.on_signal(signal.SIGTERM, None))
+    try:
+        with pytest.raises(StoppedError):
+            opening_lines(request, is_default=False)
+    finally:
+        stop.listen_no_more()
 
 
 @pytest.mark.parametrize(

@@ -21,20 +21,20 @@ def report(losses: dict[str, tuple[float, float]]) -> Report:
 
 
 def test_an_arm_with_the_baselines_values_is_named_with_what_it_changes() -> None:
-    said = "arm wide and the baseline have equal values in every seed: width reaches nothing"
+    said = "arm wide and the baseline have equal values in every seed: width has no effect"
     built = report({"baseline": (6.0, 6.1), "wide": (6.0, 6.1), "deep": (6.0, 6.2)})
     assert sentence_of(said) in built.finding
     assert dict(built.footer)["Equal arms"] == said
     assert "equal values" not in report({"baseline": (6.0, 6.1), "wide": (6.0, 6.2), "deep": (5.0, 6.1)}).finding
 
 
-def test_equal_scores_alone_are_no_proof_that_a_change_reaches_nothing() -> None:
+def test_equal_scores_alone_are_no_proof_that_a_change_has_no_effect() -> None:
     score = {"task": "rte", "seed": 1, "examples": 9, "scores": {"accuracy": 50.0}, "constant": True}
     trials = [Trial(arm, seed).record("fine_tune", "rte#1", score) for arm in ("baseline", "wide") for seed in (1, 2)]
     arms = {name: ARMS[name] for name in ("baseline", "wide")}
     view = snapshot(trials, arms=arms, tasks=("rte",), tuning_seeds=(1,), resolved=document(("rte",), seeds=(1, 2)))
     said = dict(build(view, primary=lambda task: "accuracy").footer)["Equal arms"]
-    assert said.endswith("scores count examples, so that this is no proof that width reaches nothing")
+    assert said.endswith("scores count examples, so that this is no proof that width has no effect")
 
 
 def undefined(tasks: tuple[str, ...]) -> Report:

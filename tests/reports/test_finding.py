@@ -66,7 +66,7 @@ def test_an_interval_beside_zero_that_correction_undoes_is_reported_as_that() ->
 
 def test_a_best_mean_of_one_seed_does_not_hide_another_arm_that_is_significantly_better() -> None:
     found = ends({"baseline": CALM, "wide": (5.0,), "deep": (5.2, 5.21, 5.19)})
-    assert "(best mean: wide, Δ −1.000 [?], n = 1), significantly better: deep. Failed" in found
+    assert "(best mean: wide, Δ −1.000 [?], n = 1); deep is significantly better. Failed" in found
 
 
 def test_significant_arms_beside_the_best_mean_are_named() -> None:
@@ -76,13 +76,13 @@ def test_significant_arms_beside_the_best_mean_are_named() -> None:
         "deep": (5.9, 5.91, 5.89),
         "flat": (6.2, 6.21, 6.19),
     }
-    assert "n = 3), also significantly better: deep, significantly worse: flat." in ends(near)
+    assert "n = 3); deep is also significantly better; flat is significantly worse." in ends(near)
     beside = near | {"close": (5.8, 5.82, 5.79)}
-    assert "deep, close, of these not distinguishable from wide (without correction): close" in ends(beside)
+    assert "deep, close are also significantly better, of which close is not distinguishable from" in ends(beside)
     worse = {f"arm{number}": tuple(6.2 + number / 10 + seed / 100 for seed in (0, 1, 2)) for number in range(7)}
     found = ends({"baseline": (6.0, 6.01, 6.02), **worse})
     assert "the nearest, arm0, is significantly worse (Δ +0.200" in found
-    assert found.endswith(", also significantly worse: arm1, arm2, arm3, arm4 and 2 more.")
+    assert found.endswith("; arm1, arm2, arm3, arm4 and 2 more are also significantly worse.")
     level = {"baseline": (6.0, 6.4, 6.2), "wide": (6.1, 6.3, 6.2), "deep": (6.5, 5.9, 6.2)}
     assert "significantly better" not in ends(level)
     assert "significantly worse" not in ends(level)

@@ -40,13 +40,13 @@ def test_of_many_single_change_effects_those_told_apart_are_named() -> None:
 def test_a_crossed_design_begins_with_its_own_family() -> None:
     none = crossed({}, period=7, comparison="paired")
     assert none.startswith(
-        "On held-out loss, significant after Holm's correction over 7 tests: none of 4 main effects, none of 3 "
-        "interactions. On"
+        "On held-out loss none of 4 main effects and none of 3 interactions are significant after Holm's correction "
+        "over 7 tests. On"
     )  # the fourth interaction shows no spread, hence has no test
     lower = dict.fromkeys(("h2", "h2b2", "h2b4"), 0.9) | {"h8b4": 0.9}
     report = crossed(lower, period=7, comparison="paired")
     assert (
-        "significant after Holm's correction over 7 tests: 3 of 4 main effects, none of 3 interactions, namely "
+        "3 of 4 main effects and none of 3 interactions are significant after Holm's correction over 7 tests, namely "
         in report
     )
     assert "namely heads=2 (Δ −0.892 [" in report
@@ -54,4 +54,4 @@ def test_a_crossed_design_begins_with_its_own_family() -> None:
         report.index("main effects") < report.index("has the best mean") < report.index("single-change comparisons")
     )
     alone = crossed({"h2b4": 0.06}, period=7, comparison="paired")
-    assert "none of 3 interactions; significant without correction only: " in alone
+    assert "tests; significant without correction only: " in alone

@@ -17,7 +17,7 @@ from runners.part import Part, part_of
 from runners.run import FAILED, run_stages, timed
 from runners.run_progress import RunProgress
 from runners.settings import RunSettings
-from steeplechase.foundation.errors import ConfigurationError, DataError, StoppedError, UserError
+from steeplechase.foundation.errors import ConfigurationError, DataError, ReportedError, StoppedError
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import TrialStatus
@@ -95,7 +95,9 @@ def test_cost_counts_stages_of_all_sessions_and_those_that_a_limit_interrupted(t
 
 
 @pytest.mark.parametrize(("error", "how"), [(StoppedError("stopped"), "interrupted"), (DataError("no text"), FAILED)])
-def test_a_signal_or_an_error_is_recorded_until_the_run_is_resumed(track: Track, error: UserError, how: str) -> None:
+def test_a_signal_or_an_error_is_recorded_until_the_run_is_resumed(
+    track: Track, error: ReportedError, how: str
+) -> None:
     def at_two_records(progress: RunProgress) -> None:
         if len(progress.recorded) == 2:
             raise error

@@ -82,6 +82,7 @@ def test_a_moved_file_changes_no_key_and_other_content_changes_those_of_its_task
     [
         ({}, ("review",), "fine_tuning.tasks[0]: 'review' is not a task"),
         ({"cola": FEATURES}, ("reviews",), "fine_tuning.own_tasks.cola: 'cola' is the name of a known task"),
+        ({"parameters": FEATURES}, ("reviews",), "own_tasks.parameters: 'parameters' is the name of a known task"),
         ({"f": {**FEATURES, "of": "revews"}}, ("f",), "own_tasks.f.of: 'revews' is not a task"),
         ({"f": {**FEATURES, "of": "g"}, "g": FEATURES}, ("f",), "own_tasks.f.of: 'g' is itself made of another task"),
         ({"f": {**FEATURES, "of": "blimp"}}, ("f",), "own_tasks.f.of: 'blimp' has no label, value, tags or span"),

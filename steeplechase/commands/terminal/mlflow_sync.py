@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from runners.tracking import Patience, TrackingStore, TrackingUnavailable, mirror
-from steeplechase.foundation.errors import StoppedError, UserError
+from steeplechase.foundation.errors import UserError
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.snapshot import Snapshot, snapshot
@@ -43,8 +43,6 @@ class Mirroring:
         """Check the store for at most five seconds; return a warning if it cannot be written now."""
         try:
             self._store.check()
-        except StoppedError:  # a signal while MLflow is imported
-            raise
         except UserError as outage:
             later = "the run goes on, and MLflow is brought up to date at its end or by the same command later"
             return f"{'; '.join(outage.lines)}; {later}"

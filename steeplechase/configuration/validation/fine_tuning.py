@@ -12,7 +12,7 @@ from steeplechase.configuration.designs.point import label
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning, SettingsSearch, TaskTraining
 from steeplechase.configuration.fine_tuning_runs import is_frozen, settings_of
-from steeplechase.configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE
+from steeplechase.configuration.metrics import BUILT_IN_METRICS
 from steeplechase.configuration.stage_label import MINIMAL_PAIRS, TASK_STAGES, UNTRAINED
 from steeplechase.configuration.validation.source_encoder import source_encoder_violations
 from steeplechase.foundation.errors import Violation, did_you_mean, listed_twice
@@ -27,7 +27,7 @@ from steeplechase.tasks.own_tasks.derived import (
     RarifiedTask,
 )
 
-RESERVED = frozenset({HELD_OUT_LOSS, SCORE, ATTENTION_DIAGONAL, UNTRAINED, *TASK_STAGES})
+RESERVED = frozenset({*BUILT_IN_METRICS, UNTRAINED, *TASK_STAGES})
 """Names of metrics and stages, which would be ambiguous in tables and labels."""
 POSITION_PATHS = ("architecture", "positions"), ("architecture", "position")
 """Axes that decide how long a sequence may be."""

@@ -18,7 +18,7 @@ from steeplechase.commands.arguments import Chosen, choose
 from steeplechase.commands.run import Stopping
 from steeplechase.commands.terminal import mlflow_sync as mirroring
 from steeplechase.commands.terminal.mlflow_sync import Mirroring
-from steeplechase.foundation.errors import ConflictError, DataError, MachineError, StoppedError, UserError
+from steeplechase.foundation.errors import ConflictError, DataError, MachineError, ReportedError, StoppedError
 from steeplechase.foundation.locking import locked
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.paths import ResultPaths
@@ -116,7 +116,7 @@ def test_an_interrupted_run_is_ended_in_a_store_that_exists(
     chosen: Chosen,
     empty_database: Path,
     monkeypatch: pytest.MonkeyPatch,
-    error: UserError,
+    error: ReportedError,
     status: str | None,
 ) -> None:
     def drive(request: RunRequest, _: object) -> Snapshot:

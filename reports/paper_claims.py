@@ -5,7 +5,8 @@ test it. Verdicts are those of the reports (`reports/sections/claims.py`); nothi
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
 
 from reports.claim_row import (
@@ -48,29 +49,48 @@ OVER_SEEDS_ALONE = "interval over seeds alone"
 
 def claim_rows(published: Path, experiments: Path) -> Iterator[ClaimRow]:
     """Yield a test for every claim of a paper, experiment, scale and claim of the experiment."""
-    for claim in read_paper_claims(published):
+    claims = read_paper_claims(published)
+    folders = {each.name: _Published(each) for each in sorted(published.iterdir()) if has_export(each)}
+    cost = cache(_cost)
+    for claim in claims:
         for tested in claim.tested_by:
             for scale in tested.scales:
                 named, departure = f"{tested.experiment} {scale}", tested.departure
-                tests = _at_scale(tested, scale, published, experiments)
+                if (found := folders.get(f"{tested.experiment}-{scale}")) is not None:
+                    tests = _published_tests(tested, found, folders.values())
+                else:
+                    planned = cost(experiments / f"{tested.experiment}.yaml", scale)
+                    tests = iter([_not_run(tested.claims, "; ".join(filter(None, (tested.not_run, planned))))])
                 yield from (replace(test, claim=claim.id, experiment=named, departure=departure) for test in tests)
         yield from (replace(test, claim=claim.id) for test in searched_claims(claim.searched_by, experiments.parent))
         if claim.untested:
             yield ClaimRow(claim.id, NOTHING, NOTHING, NOTHING, claim.untested)
 
 
-def _at_scale(tested: DeclaredTest, scale: str, published: Path, experiments: Path) -> Iterator[ClaimRow]:
-    folder = published / f"{tested.experiment}-{scale}"
-    if has_export(folder):
-        rows = snapshot(read_export(folder))
-        if not rows.has_trials:
-            yield from _of_speed(results_of(rows), tested.claims)
-        else:
-            tables = kept_example_tables(folder)
-            yield from _of_training(tested, rows, tables, [*_of_study(rows, published, folder)])
+@dataclass(frozen=True)
+class _Published:
+    """A published folder, read once for all claims."""
+
+    folder: Path
+
+    @cached_property
+    def rows(self) -> Snapshot:
+        return snapshot(read_export(self.folder))
+
+    @cached_property
+    def tables(self) -> Mapping[str, ExampleTable]:
+        return kept_example_tables(self.folder)
+
+    @cached_property
+    def results(self) -> Results:
+        return _compared(self.rows, self.tables)
+
+
+def _published_tests(tested: DeclaredTest, found: _Published, folders: Iterable[_Published]) -> Iterator[ClaimRow]:
+    if found.rows.has_trials:
+        yield from _of_training(tested, found, [*_of_study(found, folders)])
     else:
-        cost = _cost(experiments / f"{tested.experiment}.yaml", scale)
-        yield _not_run(tested.claims, "; ".join(filter(None, (tested.not_run, cost))))
+        yield from _of_speed(results_of(found.rows), tested.claims)
 
 
 def _not_run(claims: Iterable[str], reason: str) -> ClaimRow:
@@ -94,14 +114,12 @@ def _cost(file: Path, scale: str) -> str:
     return f"{seeds * len(candidates)} trials, {short(trained)} tokens, {scientific(flops)} FLOPs"
 
 
-def _of_study(rows: Snapshot, published: Path, folder: Path) -> Iterator[TestedClaim]:
+def _of_study(found: _Published, folders: Iterable[_Published]) -> Iterator[TestedClaim]:
     """Yield the claims in other published folders of the same study; none if the experiment declares no study."""
-    study = rows.document.get("study")
-    for other in sorted(published.iterdir()) if study else ():
-        if other != folder and has_export(other):
-            others = snapshot(read_export(other))
-            if others.document.get("study") == study:
-                yield from tested_claims(_compared(others, kept_example_tables(other)))
+    study = found.rows.document.get("study")
+    for other in folders if study else ():
+        if other != found and other.rows.document.get("study") == study:
+            yield from tested_claims(other.results)
 
 
 def _compared(rows: Snapshot, tables: Mapping[str, ExampleTable]) -> Results:
@@ -109,20 +127,15 @@ def _compared(rows: Snapshot, tables: Mapping[str, ExampleTable]) -> Results:
     return own_results(rows, None, tables) or shared_results(rows, None, tables)
 
 
-def _of_training(
-    tested: DeclaredTest,
-    rows: Snapshot,
-    example_tables: Mapping[str, ExampleTable],
-    of_study: Sequence[TestedClaim],
-) -> Iterator[ClaimRow]:
+def _of_training(tested: DeclaredTest, found: _Published, of_study: Sequence[TestedClaim]) -> Iterator[ClaimRow]:
     """Yield the tests of an experiment that trains; a tuned one is tested at each arm's own recipe."""
-    as_run = _compared(rows, example_tables)
-    tuned = ("each arm at its own recipe",) if own_results(rows) else ()
+    as_run = found.results
+    tuned = ("each arm at its own recipe",) if own_results(found.rows) else ()
     declared = {str(row["claim"]): row for row in claims_table(as_run, of_study).rows}
     tasks = as_run.experiment.fine_tuning.tasks
     claims = [on_the_single_task(parse_claim(text), tasks) for text in tested.claims]
     added = [text for text in map(str, claims) if text not in declared]
-    results = _compared(_with_claims(rows, added), example_tables) if added else as_run
+    results = _compared(_with_claims(found.rows, added), found.tables) if added else as_run
     verdicts = {str(row["claim"]): row for row in claims_table(results, of_study).rows} | declared
     family_as_run, family_with_added = (_family_size(judged, of_study) for judged in (as_run, results))
     for claim in claims:

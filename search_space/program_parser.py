@@ -34,6 +34,7 @@ from search_space.layer_program import (
 )
 from search_space.sublayer import add_recorded_sublayer, sublayers_by_letter
 from search_space.sublayer.own_convolution import admit_convolution
+from steeplechase.foundation.schema import cached_until_options_change
 
 CHARACTERS_AT_MOST = 4096
 ITEMS_AT_MOST = 4096
@@ -78,6 +79,7 @@ def sandwich(layers: int, coefficient: int) -> LayerProgram:
     return parse_program(f"{'s ' * coefficient}(s f)*{layers - coefficient}{' f' * coefficient}")
 
 
+@cached_until_options_change
 def parse_program(text: str) -> LayerProgram:
     """Return the program that a text states. Raises InvalidProgram."""
     if len(text) > CHARACTERS_AT_MOST:

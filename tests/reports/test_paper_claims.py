@@ -23,13 +23,12 @@ from reports.views import shared_results
 from steeplechase.commands.publish import PUBLISHED
 from steeplechase.configuration.claims import parse_claim, parse_orderings
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE
-from steeplechase.configuration.yaml import read_file
 from steeplechase.foundation.errors import ConfigurationError, MachineError
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.paths import has_export
 from steeplechase.ledger.snapshot import snapshot_at
+from tests.factories.experiment_files import experiment_of
 from tests.factories.paths import EXPERIMENTS, ROOT
 
 FOLDER = ROOT / PUBLISHED
@@ -61,7 +60,7 @@ def test_every_claim_has_a_source_and_a_test_or_a_reason() -> None:
 def test_every_claim_is_declared_by_the_experiment_that_tests_it(
     claim: str, tested: DeclaredTest, scale: str
 ) -> None:
-    experiment = experiment_in(read_file(EXPERIMENTS / f"{tested.experiment}.yaml"), scale)
+    experiment = experiment_of(f"{tested.experiment}.yaml", scale)
     if experiment.measure.latency is not None:
         assert set(tested.claims) <= set(experiment.measure.latency.faster)
     else:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from search_space.candidate import Candidate
-from search_space.overrides import InvalidOverride, absolute_path, apply
+from search_space.overrides import InvalidOverride, absolute_path, applied, apply
 from steeplechase.configuration.designs.axis_values import Axis
 from steeplechase.configuration.designs.point import Changes, label
 from steeplechase.foundation.errors import Violation
@@ -63,7 +63,8 @@ def present(path: str, changes: Changes, baseline: Candidate) -> bool:
 def equals_baseline(baseline: Candidate, changes: Changes) -> bool:
     """Return whether the baseline with the changes is the baseline itself."""
     try:
-        return apply(baseline, changes) == baseline
+        changed = applied(baseline, changes)
+        return changed == baseline and apply(baseline, changes) == baseline  # only then are its rules asked
     except InvalidOverride:
         return False
 

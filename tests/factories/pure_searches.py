@@ -114,7 +114,7 @@ def step_of(state: RunState) -> Step:
 
 def written(ledger: Ledger, step: Step) -> list[Row]:
     """Write the rows of a step, and return them as a ledger has them."""
-    before = len(ledger.arms())
+    before = len(ledger.arms()) if step.arms else 0
     for name, value in step.facts.items():
         ledger.set_fact(name, value)
     for arm in step.arms:
@@ -123,7 +123,8 @@ def written(ledger: Ledger, step: Step) -> list[Row]:
         ledger.add_trial(trial)
     decisions = [ledger.add_decision(decision) for decision in step.decisions]
     facts = [Fact(name, ledger.fact(name)) for name in step.facts]
-    return [*facts, *ledger.arms(after=before), *step.trials, *decisions]
+    arms = ledger.arms(after=before) if step.arms else ()
+    return [*facts, *arms, *step.trials, *decisions]
 
 
 def ended(ledger: Ledger) -> Ended:

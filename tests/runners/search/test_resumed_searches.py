@@ -26,11 +26,13 @@ PAUSE = {"kind": "pause", **MARKS}
 EVOLUTION = {"population": 3, "tournament_size": 2, "mutation_rate": 0.4, "initial_population": "random"}
 SPACE = {"recipe.dropout": [0.0, 0.1, 0.2, 0.3], "recipe.weight_decay": [0.0, 0.01, 0.1]}
 COHORTS = {"max_candidates": 9, "cohort": 3}
+FEW = {"max_candidates": 5, "cohort": 2}
+"""One more than a space of two candidates at two seeds has: the last cohort finds it exhausted."""
 POLICY = {"max_candidates": 11, "trainings": 3, "tournament": EVOLUTION}
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"random, {name}": (name, {"sampler": "random", **COHORTS}) for name in HURDLES},
     **{sampler: ("asha", {"sampler": sampler, **COHORTS}) for sampler in ("tpe", "nsga2", "brute_force")},
-    "repeats": ("asha", {"sampler": "tpe", **COHORTS, "space": {"recipe.dropout": [0.0, 0.1, 0.2]}, "max_seeds": 2}),
+    "repeats": ("asha", {"sampler": "tpe", **FEW, "space": {"recipe.dropout": [0.0, 0.1, 0.2]}, "max_seeds": 2}),
     "tournament": ("pause", {"policy": "tournament", **POLICY}),
     "progressive_hurdles": ("pause", {"policy": "progressive_hurdles", **POLICY}),
 }

@@ -150,7 +150,7 @@ def test_a_table_is_encoded_learned_and_scored(task: str, tmp_path: Path) -> Non
     assert result.bag_of_words == {"accuracy": 100.0}
     arm = architecture(convolutions()[-1])
     tune = tune.model_copy(
-        update={"architecture": arm, "epochs": 25, "batch_examples": 16, "peak_learning_rate": 1e-2, "dropout": 0.0}
+        update={"architecture": arm, "epochs": 12, "batch_examples": 16, "peak_learning_rate": 1e-2, "dropout": 0.0}
     )
     checkpoint = build_fine_tuned(arm, "single", 2, "first", 0.0)
     initialise(checkpoint, 1)

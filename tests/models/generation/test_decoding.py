@@ -15,7 +15,7 @@ from steeplechase.models.initialisation import initialise
 from tests.factories.encoder_decoders import CHANGES, architecture, built, tokens
 from tests.factories.small_experiments import stir
 
-LONGEST, END, START = 14, 3, 2
+LONGEST, END, START = 8, 3, 2
 SEARCHES = {"greedy": SearchSettings(END, LONGEST), "beam": SearchSettings(END, LONGEST, beams=4, length_penalty=0.6)}
 STACKS: dict[str, dict[str, Any]] = {
     "gpt": {},

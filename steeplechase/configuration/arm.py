@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property
 from typing import Any
 
 from search_space.candidate import Candidate
@@ -40,7 +39,7 @@ class Arm:
     final_of: str | None = None
     """Of an arm of the comparison at the end of a search: its name there, such as that of the candidate."""
 
-    @cached_property
+    @property
     def identity(self) -> str:
         """The candidate's canonical text: equal for equal candidates, independent of their names."""
         return canonical_text(canonical(self.candidate))

@@ -85,7 +85,7 @@ def experiment(folder: Path, **parts: Any) -> Experiment:
         "tasks": ["squad_v2_0", "squad_v1_1"],
         "data": str(folder / "data"),
         "sequence_length": 70,
-        "epochs": 12,
+        "epochs": 8,
         "peak_learning_rate": 5e-3,
     }
     document = {
@@ -222,7 +222,7 @@ def stage(rate: float, epochs: int, architecture: Architecture = ARM) -> FineTun
 
 
 def tuned(
-    folder: Path, rate: float = 1e-2, epochs: int = 12, train: int = 600, architecture: Architecture = ARM
+    folder: Path, rate: float = 1e-2, epochs: int = 8, train: int = 600, architecture: Architecture = ARM
 ) -> dict[str, JsonValue]:
     for part, count in (("train", train), ("dev", 40), ("test", 10)):
         (folder / "examples" / part).mkdir(parents=True)

@@ -45,7 +45,7 @@ WRITE = os.environ.get("STEEPLECHASE_GOLDEN") == "write"
 GOLDEN_STEPS = 20
 ADVICE = "if the change is intended, increment code_version and regenerate (see the docstring of this file)"
 ROUNDING = 1e-5  # relative; a change of 1e-7 in every weight moves no loss by more than 5e-7
-LAST, HALFWAY = 6, 3
+LAST, HALFWAY = 4, 2
 
 
 def curves(objective: Objective, dropout: float) -> dict[str, list[float]]:

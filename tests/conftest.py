@@ -83,5 +83,5 @@ def one_torch_thread() -> Iterator[None]:
             torch.manual_seed(0)
     yield
     if (torch := sys.modules.get("torch")) is not None:
-        torch.use_deterministic_algorithms(False)
+        torch.set_deterministic_debug_mode("default")
         torch.set_flush_denormal(False)

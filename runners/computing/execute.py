@@ -89,7 +89,8 @@ def _set_numerics(precision: Precision, deterministic: bool) -> None:
     import torch
 
     torch.set_num_threads(THREADS)
-    torch.use_deterministic_algorithms(deterministic or not torch.cuda.is_available())
+    enforced = deterministic or not torch.cuda.is_available()
+    torch.set_deterministic_debug_mode("error" if enforced else "default")  # the other function imports the compiler
     if SHARE in os.environ and torch.cuda.is_available():
         torch.cuda.set_per_process_memory_fraction(float(os.environ[SHARE]))
     torch.set_float32_matmul_precision("high" if precision == "tensorfloat32" else "highest")

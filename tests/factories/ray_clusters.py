@@ -17,12 +17,17 @@ from pathlib import Path
 from tests.factories.command_line import ROOT, descendants
 
 RAY = (sys.executable, "-m", "ray.scripts.scripts")
-WAIT = """
-import time, ray
-ray.init("{address}", log_to_driver=False)
-while ray.cluster_resources().get("CPU", 0) != {cpus}:
-    time.sleep(0.2)
+WATCH = """
+import sys, time, ray
+ray.init(sys.argv[1], log_to_driver=False)
+for line in sys.stdin:
+    until = time.monotonic() + 120
+    while ray.cluster_resources().get("CPU", 0) != float(line):
+        assert time.monotonic() < until
+        time.sleep(0.2)
+    print(line, end="", flush=True)
 """
+"""Answers a number of processors once the cluster has so many: one process, as importing Ray takes seconds."""
 NOT_OURS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token"}
 SOON_DEAD = {f"RAY_health_check_{name}": value for name, value in (("period_ms", "1000"), ("timeout_ms", "4000"))}
 """A killed node is known to be dead after five missed checks, by default of 3 s each."""
@@ -35,6 +40,7 @@ class Cluster:
     address: str
     variables: Mapping[str, str]
     scratch: Path
+    watch: "subprocess.Popen[bytes]"
     nodes: "list[subprocess.Popen[bytes]]" = field(default_factory=list)
 
     def join(self, cpus: int, *prefix: str) -> "subprocess.Popen[bytes]":
@@ -45,9 +51,11 @@ class Cluster:
 
     def wait_for(self, cpus: float) -> None:
         """Wait until its nodes offer so many processors: a killed one does so until its heartbeats are missed."""
-        code = WAIT.format(address=self.address, cpus=cpus)
-        environment = {**os.environ, **self.variables}
-        subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True, timeout=120)
+        assert self.watch.stdin is not None
+        assert self.watch.stdout is not None
+        self.watch.stdin.write(f"{cpus}\n".encode())
+        self.watch.stdin.flush()
+        assert self.watch.stdout.readline() == f"{cpus}\n".encode()
 
 
 @contextmanager
@@ -58,17 +66,19 @@ def cluster(cpus: int) -> Iterator[Cluster]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     variables = {**NOT_OURS, **SOON_DEAD, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    made = Cluster(f"127.0.0.1:{port}", variables, scratch)
     head = [*RAY, "start", "--head", "--block", f"--port={port}", f"--num-cpus={cpus}"]
     head += ["--node-ip-address=127.0.0.1", "--include-dashboard=false", f"--temp-dir={scratch}"]
+    nodes = [_started(head, variables)]
     try:
-        made.nodes.append(_started(head, variables))
         until = time.monotonic() + 120
         while not _listens(port) and time.monotonic() < until:
             time.sleep(0.2)
-        yield made
+        address, pipe = f"127.0.0.1:{port}", subprocess.PIPE
+        # a driver of the head, the only node so far
+        with _started([sys.executable, "-c", WATCH, address], variables, pipe) as watch:
+            yield Cluster(address, variables, scratch, watch, nodes)
     finally:
-        for node in made.nodes:
+        for node in nodes:
             kill(node)
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -81,10 +91,13 @@ def kill(node: "subprocess.Popen[bytes]") -> None:
     node.wait()
 
 
-def _started(command: list[str], variables: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-    environment = {**os.environ, **variables}
-    quiet = subprocess.DEVNULL
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=quiet, stderr=quiet, start_new_session=True)
+def _started(
+    command: list[str], variables: Mapping[str, str], told: int = subprocess.DEVNULL
+) -> "subprocess.Popen[bytes]":
+    environment, quiet = {**os.environ, **variables}, subprocess.DEVNULL
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdin=told, stdout=told, stderr=quiet, start_new_session=True
+    )
 
 
 def _listens(port: int) -> bool:

@@ -19,13 +19,13 @@ baseline:
             schedule: {{ kind: linear, warmup_tokens: 2000 }} }}
 design: {{ kind: list, arms: {{ deep: {{ depth: 4 }} }} }}
 corpus: {{ kind: text_files, path: {text} }}
-pretraining: {{ tokens: 24000, seeds: [1, 2], held_out_sequences: 16, evaluations: 1 }}
+pretraining: {{ tokens: 12000, seeds: [1, 2], held_out_sequences: 16, evaluations: 1 }}
 """
 
 
 @pytest.fixture(scope="session")
 def small_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an experiment file of four trials, each of about a second: a kill meets one at work."""
+    """Return an experiment file of four trials, each of about half a second: a kill meets one at work."""
     folder = tmp_path_factory.mktemp("small")
     file = folder / "small.yaml"
     file.write_text(EXPERIMENT.format(text=write_random_text(folder / "text", 400)))

@@ -66,10 +66,14 @@ def starting(folder: Path, since: float, driver: int) -> bool:
 
 
 def told_until(
-    act: Callable[[int], None], experiment: Path, folder: Path, when: Callable[[Path, float, int], bool] = at_work
+    act: Callable[[int], None],
+    experiment: Path,
+    folder: Path,
+    when: Callable[[Path, float, int], bool] = at_work,
+    workers: int = 2,
 ) -> tuple[int, str, set[tuple[int, str]]]:
     """Start the run, act on it at a moment; return its exit code, its output and its processes then."""
-    started = command("run", experiment, "--out", folder, "--engine", "ray")
+    started = command("run", experiment, "--out", folder, "--engine", "ray", "--workers", str(workers))
     quiet, pipe, since = subprocess.DEVNULL, subprocess.PIPE, time.time()
     with subprocess.Popen(started, cwd=ROOT, env=variables(), stdout=quiet, stderr=pipe, text=True) as run:
         while not when(folder, since, run.pid) and run.poll() is None:
@@ -121,7 +125,10 @@ def kill_first(word: str) -> Callable[[int], None]:
 def test_a_run_that_ends_early_in_every_way_goes_on_to_the_same_table(
     small: Run, small_experiment: Path, tmp_path: Path, temporary: Path
 ) -> None:
-    """One folder through four sessions, so that each also resumes what the one before has left."""
+    """One folder through four sessions, so that each also resumes what the one before has left.
+
+    Two trials at a time where a process of theirs is alone: the driver has gone, or the other trial's process has.
+    """
     folder = tmp_path / "results"
     lend(small.folder, folder, SHARED)
     heard: set[str] = set()
@@ -130,7 +137,7 @@ def test_a_run_that_ends_early_in_every_way_goes_on_to_the_same_table(
         heard.update(listening(driver))
         os.kill(driver, signal.SIGUSR1)
 
-    code, told, below = told_until(interrupt, small_experiment, folder)
+    code, told, below = told_until(interrupt, small_experiment, folder, workers=1)
     assert (code, told.splitlines()[-1]) == (75, STOPPED), told
     assert heard
     assert heard <= LOOPBACK
@@ -138,7 +145,7 @@ def test_a_run_that_ends_early_in_every_way_goes_on_to_the_same_table(
     assert end_by_themselves(below)
     assert scratch(temporary) == []
 
-    code, told, below = told_until(kill_first("raylet/raylet"), small_experiment, folder)
+    code, told, below = told_until(kill_first("raylet/raylet"), small_experiment, folder, workers=1)
     assert code == 75, told
     last = told.splitlines()[-1]
     assert last.startswith("Ray ended unexpectedly")

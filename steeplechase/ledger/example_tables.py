@@ -1,12 +1,14 @@
 """Losses and scores of single examples by metric and replicate, from a results folder's stages or from an export.
 
-An export has them in `ledger/examples/`: an npy array [replicates examples] for each metric, and `replicates.csv`
-with the arm and the seeds of each row. Values that are all 0 or 1 are exported as bytes, others as float16: rounding
-changes each by at most 0.05%, and a mean by less. What results folders keep is float32.
+An export has them in `ledger/examples/`: an npy array [replicates examples] for each metric, compressed by gzip, and
+`replicates.csv` with the arm and the seeds of each row. Values that are all 0 or 1 are exported as bytes, others as
+float16: rounding changes each by at most 0.05%, and a mean by less. What results folders keep is float32.
 """
 
 import csv
+import gzip
 import io
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -15,9 +17,16 @@ import numpy as np
 
 from steeplechase.analysis.shapes import Float
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.foundation.errors import CorruptionError, MachineError
+from steeplechase.foundation.errors import CorruptionError, MachineError, damage_refused
 from steeplechase.ledger.csv_cells import escaped, unescaped
-from steeplechase.ledger.csv_export import ExportedLedger, attachment_names, csv_text, is_export, read_attachment
+from steeplechase.ledger.csv_export import (
+    ATTACHMENTS,
+    ExportedLedger,
+    attachment_names,
+    csv_text,
+    is_export,
+    read_attachment,
+)
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.example_values import KeptExamples, Mask, array_bytes, read_example_values
 from steeplechase.ledger.metrics import final_record
@@ -30,6 +39,11 @@ from steeplechase.ledger.trial_history import chosen_records
 
 INDEX = "replicates.csv"
 LARGEST_FLOAT16 = 65504.0
+COMPRESSED = ".gz"
+LARGEST_ARRAY = 2**28
+"""In bytes: more is neither compressed nor unpacked, so that no file fills the memory."""
+GZIP_WINDOW = 31
+"""`wbits` of zlib for a gzip member. https://docs.python.org/3/library/zlib.html#zlib.decompress"""
 
 
 @dataclass(frozen=True)
@@ -119,7 +133,10 @@ def attachments(tables: Mapping[str, ExampleTable]) -> dict[str, bytes]:
     rows: list[tuple[str, ...]] = []
     for metric in sorted(tables):
         name = f"{metric.replace(':', '.').replace(' ', '.')}.npy"
-        files[name] = array_bytes(_compact(tables[metric].values))
+        content = array_bytes(_compact(tables[metric].values))
+        if len(content) <= LARGEST_ARRAY:
+            name, content = f"{name}{COMPRESSED}", gzip.compress(content, mtime=0)
+        files[name] = content
         for number, one in enumerate(tables[metric].replicates):
             tuned = "" if one.fine_tuning_seed is None else str(one.fine_tuning_seed)
             rows.append((metric, name, str(number), escaped(one.arm), str(one.seed), tuned))
@@ -143,9 +160,16 @@ def _exported(source: Path) -> dict[str, ExampleTable]:
     tables = {}
     for metric, name in files.items():
         rows = tuple(_replicate(line) for line in lines if line["metric"] == metric)
-        values = np.load(io.BytesIO(read_attachment(source, name)), allow_pickle=False)
-        tables[metric] = ExampleTable(metric, rows, values.astype(np.float32))
+        tables[metric] = ExampleTable(metric, rows, _array(source, name).astype(np.float32))
     return tables
+
+
+def _array(source: Path, name: str) -> np.ndarray:
+    content = read_attachment(source, name)
+    with damage_refused(f"{source / ATTACHMENTS / name}", more=(zlib.error,)):
+        if name.endswith(COMPRESSED):
+            content = zlib.decompressobj(GZIP_WINDOW).decompress(content, LARGEST_ARRAY)
+        return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
 
 
 def _replicate(line: Mapping[str, str]) -> Replicate:

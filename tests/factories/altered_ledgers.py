@@ -1,6 +1,7 @@
 """A published ledger's rows, and what alters them: designs, seeds, tasks, losses and scores of single examples."""
 
 import csv
+import gzip
 import hashlib
 import json
 from collections.abc import Callable
@@ -120,8 +121,9 @@ def add_examples(ledger: Ledger, metric: str, values: np.ndarray, models: list[s
     """Add the values of single examples of a metric, whose models are `arm,seed,fine_tuning_seed`."""
     folder = ledger.folder / "examples"
     folder.mkdir(exist_ok=True)
-    name, index = f"{metric.replace(':', '.')}.npy", folder / "replicates.csv"
-    np.save(folder / name, values)
+    name, index = f"{metric.replace(':', '.')}.npy.gz", folder / "replicates.csv"
+    with gzip.open(folder / name, "wb") as content:
+        np.save(content, values)
     known = index.read_text("utf-8") if index.is_file() else "metric,file,row,arm,seed,fine_tuning_seed\n"
     lines = [f"{metric},{name},{number},{model}\n" for number, model in enumerate(models)]
     index.write_text("".join([known, *lines]), "utf-8")

@@ -2,6 +2,7 @@
 
 import ast
 import csv
+import gzip
 import shutil
 import sys
 from collections.abc import Callable
@@ -154,10 +155,12 @@ def test_a_changed_exported_row_is_found(root: Path, file: str, change: Callable
 
 
 def test_changed_values_of_examples_are_found(root: Path) -> None:
-    file = root / "published" / PARTS / "ledger" / "examples" / "docs_answer.f1.npy"
-    values = np.load(file)
+    file = root / "published" / PARTS / "ledger" / "examples" / "docs_answer.f1.npy.gz"
+    with gzip.open(file) as content:
+        values = np.load(content)
     values[0, :100] = 1.0 - values[0, :100]
-    np.save(file, values)
+    with gzip.open(file, "wb") as content:
+        np.save(content, values)
     found = differences(root)
     assert found
     assert all("docs_answer" in each or "score" in each for each in found)

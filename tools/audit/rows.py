@@ -1,6 +1,8 @@
 """Exported rows: the values of every arm on every metric by pretraining seed, and those of single examples."""
 
 import csv
+import gzip
+import io
 import json
 import math
 import sys
@@ -129,7 +131,8 @@ class Study:
         index = folder / "replicates.csv"
         by_seed: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
         replicates = self._rows_of_arms(index) if index.is_file() else []
-        arrays = {file: np.load(folder / file) for file in {row["file"] for row in replicates}}
+        contents = {file: (folder / file).read_bytes() for file in {row["file"] for row in replicates}}
+        arrays = {file: np.load(io.BytesIO(gzip.decompress(content))) for file, content in contents.items()}
         for row in replicates:
             task, _, metric = row["metric"].partition(":")
             values = arrays[row["file"]][int(row["row"])].astype(float)

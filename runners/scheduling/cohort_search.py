@@ -43,7 +43,7 @@ class CohortSearch:
     def decided(self, cohort: int, level: int, decision: HurdleDecision, replicate: int = 0) -> None:
         """Take note of a decision on a trial of a cohort: what fixes the threshold of those that arrive later."""
         if self._hurdle.fixes_thresholds and decision.threshold is not None:
-            self._populations[replicate].fix(cohort, level, Threshold(decision.threshold, decision.reference_trials))
+            self._populations[replicate].fix(cohort, level, Threshold(decision.threshold, decision.references))
 
     def decisions(self) -> Mapping[str, HurdleDecision]:
         """Return the decisions that can be taken now, of the first replicate with any; those of a cohort together."""

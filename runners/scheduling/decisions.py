@@ -14,12 +14,13 @@ AUDIT = "audit"
 def as_row(trial: Trial, decision: HurdleDecision, probed: bool) -> Decision:
     """Return a hurdle's decision on a trial as a row of the ledger, whose scores are larger for better trials."""
     value, threshold = _signed(decision.value, probed), _signed(decision.threshold, probed)
-    return Decision(0, trial.name, len(trial.cleared), decision.cleared, value, threshold, decision.reference_trials)
+    return Decision(0, trial.name, len(trial.cleared), decision.cleared, value, threshold, decision.references)
 
 
 def hurdle_decision_of(row: Decision, probed: bool) -> HurdleDecision:
     """Return a ledger's decision as a hurdle decision, whose values are smaller for better trials."""
-    return HurdleDecision(row.cleared, _signed(row.value, probed), _signed(row.threshold, probed), row.cohort)
+    references = len(row.cohort) if row.references is None else row.references
+    return HurdleDecision(row.cleared, _signed(row.value, probed), _signed(row.threshold, probed), references)
 
 
 def _signed(value: float | None, probed: bool) -> float | None:

@@ -246,9 +246,8 @@ class RaceOfTrials:
     def _decision(self, trial: Trial, level: int, cleared: bool, judged: Judgement | None) -> Decision:
         """Return a decision; one that the end of the budget took from a trial over the hurdle has no threshold."""
         if judged is None or judged.cleared != cleared:
-            return Decision(0, trial.name, level, cleared, trial.view.value, None, ())
-        references = tuple(f"{self._names[each]}/{trial.plan.row.seed}" for each in judged.references)
-        return Decision(0, trial.name, level, cleared, trial.view.value, judged.threshold, references)
+            return Decision(0, trial.name, level, cleared, trial.view.value, None)
+        return Decision(0, trial.name, level, cleared, trial.view.value, judged.threshold, len(judged.references))
 
 
 def _means(curves: Sequence[Sequence[float]], points: int) -> list[float]:

@@ -68,7 +68,7 @@ TEXT_COLUMNS = {
     "tuned_from",
     "final_of",
 }
-WHERE_SET = ("final_of",)
+WHERE_SET = ("final_of", "references")
 """Columns that are written only if a row has a value: exports of before are equal."""
 
 

@@ -188,5 +188,7 @@ class Decision:
     cleared: bool
     value: FiniteFloat | None
     threshold: FiniteFloat | None
-    cohort: Annotated[tuple[str, ...], Field(strict=False)]
-    """The reference trials, whose values give the threshold."""
+    references: Whole | None = None
+    """Number of trials whose values give the threshold; which ones follows from the hurdle and the rows before."""
+    cohort: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    """In older ledgers, as large as the square of their trials, the names of these trials in place of the number."""

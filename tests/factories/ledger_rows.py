@@ -29,7 +29,7 @@ def filled(path: Path) -> Ledger:
         label = f"pretrain@{number // 2}"
         ledger.add_record(Record(0, "arm-1/1", "pretrain", label, KEY, status, result, 0.25, False))
     for level in range(2):
-        ledger.add_decision(Decision(0, "arm-1/1", level, not level, 5.5, 6.5, ("arm-0/1",)))
+        ledger.add_decision(Decision(0, "arm-1/1", level, not level, 5.5, 6.5, 1))
     return ledger
 
 

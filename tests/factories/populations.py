@@ -55,7 +55,7 @@ def population_of(rule: Hurdle, entered: Sequence[Runner], marks: Sequence[int])
 def fix(population: Population, rule: Hurdle, runner: Runner, level: int, decision: HurdleDecision) -> None:
     """Keep the threshold of a decision if the rule compares later arrivals with it."""
     if rule.fixes_thresholds and decision.threshold is not None:
-        population.fix(runner.cohort, level, Threshold(decision.threshold, decision.reference_trials))
+        population.fix(runner.cohort, level, Threshold(decision.threshold, decision.references))
 
 
 def race(rule: Hurdle, cohorts: Sequence[Sequence[Runner]], order: random.Random) -> dict[str, list[HurdleDecision]]:

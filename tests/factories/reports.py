@@ -96,7 +96,7 @@ class Trial:
         return self.record("pretrain", f"pretrain@{TOKENS}", {"error": error}, Status.FAILED)
 
     def judged(self, level: int, cleared: bool, value: float, threshold: float | None) -> "Trial":
-        self.decisions.append(Decision(level, self.name, level, cleared, value, threshold, ()))
+        self.decisions.append(Decision(level, self.name, level, cleared, value, threshold))
         if not cleared:
             self.status = TrialStatus.STOPPED
         return self

@@ -279,7 +279,7 @@ def found(snapshot: Snapshot) -> dict[str, Any]:
         history.trial.name: (
             history.status,
             {record.label: (record.key, record.status, record.result.as_json) for record in history.records},
-            [(one.level, one.cleared, one.value, one.threshold, one.cohort) for one in history.decisions],
+            [(one.level, one.cleared, one.value, one.threshold, one.references) for one in history.decisions],
         )
         for history in snapshot.histories
     }

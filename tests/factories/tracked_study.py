@@ -98,7 +98,7 @@ def history(arm: ArmRow, seed: int, sequence: Iterator[int]) -> TrialHistory:
         for task, metrics in TASKS.items()
         for tuning in FINE_TUNING_SEEDS
     ]
-    decision = Decision(next(sequence), trial.name, 0, True, floor + 0.5, 5.9, ())
+    decision = Decision(next(sequence), trial.name, 0, True, floor + 0.5, 5.9)
     return TrialHistory(trial, tuple(records), (decision,), TrialStatus.FINISHED)
 
 
@@ -113,7 +113,7 @@ def ended_early(trial: TrialRow, arm: ArmRow, sequence: Iterator[int]) -> TrialH
         return TrialHistory(trial, (diverged,), (), TrialStatus.DIVERGED)
     loss = final_loss_of(first)
     assert loss is not None
-    decision = Decision(next(sequence), trial.name, 0, False, loss, 5.2, ("baseline/1",))
+    decision = Decision(next(sequence), trial.name, 0, False, loss, 5.2, 1)
     return TrialHistory(trial, (first,), (decision,), TrialStatus.STOPPED)
 
 

@@ -65,7 +65,7 @@ def test_rows_survive_a_round_trip(
         (ArmRow(name, Candidate(), document, document, other, **COSTS),),  # type: ignore[arg-type]
         (TrialRow(name, name, 2**32 - 1, None if flag else 3), *others),
         (replace(record, sequence=1, trial=other, label=name, key=key_of(name)),),
-        (Decision(1, name, 0, flag, value, value, (name, "b")),),
+        (Decision(1, name, 0, flag, value, value, 2, (name, "b")),),
     )
     read = exported(rows, tmp_path_factory.mktemp("export"))
     assert read.fact("experiment") == name

@@ -81,7 +81,7 @@ def test_nothing_that_is_written_is_ever_changed(tmp_path: Path) -> None:
         ledger.add_trial(TrialRow("arm-0/1", "arm-1", 7))
         assert everything(ledger) == before
         with pytest.raises(CorruptionError):
-            ledger.add_decision(Decision(0, "arm-1/1", 0, False, 1.0, 2.0, ()))
+            ledger.add_decision(Decision(0, "arm-1/1", 0, False, 1.0, 2.0))
         assert everything(ledger) == before
 
 
@@ -90,7 +90,7 @@ def test_a_transaction_is_atomic(tmp_path: Path) -> None:
         before = everything(ledger)
         with pytest.raises(CorruptionError), ledger.transaction():  # noqa: PT012
             ledger.add_arm(arm(7))
-            ledger.add_decision(Decision(0, "arm-1/1", 0, False, 1.0, 2.0, ()))  # it stands there already
+            ledger.add_decision(Decision(0, "arm-1/1", 0, False, 1.0, 2.0))  # it stands there already
         assert everything(ledger) == before
 
 
@@ -98,7 +98,7 @@ def test_a_number_that_is_not_finite_is_never_written(tmp_path: Path) -> None:
     with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
         before = everything(ledger)
         with pytest.raises(ValueError, match="JSON"):
-            ledger.add_decision(Decision(0, "arm-0/1", 0, False, float("nan"), None, ()))
+            ledger.add_decision(Decision(0, "arm-0/1", 0, False, float("nan"), None))
         assert everything(ledger) == before
 
 

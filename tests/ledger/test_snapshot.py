@@ -49,7 +49,7 @@ def records(*statuses: Status) -> list[Record]:
 
 
 def decision(cleared: bool) -> Decision:
-    return Decision(1, TRIAL.name, 0, cleared, 5.0, 6.0, ("baseline/1",))
+    return Decision(1, TRIAL.name, 0, cleared, 5.0, 6.0, 1)
 
 
 @pytest.mark.parametrize(
@@ -136,12 +136,12 @@ def test_a_checkpoint_is_no_rung(tmp_path: Path, hurdle: dict[str, Any]) -> None
 
 def test_the_end_of_a_budget_is_told_from_a_hurdle_and_from_setting_one() -> None:
     made = [
-        Decision(1, "sets", 0, False, 5.0, None, ()),
-        Decision(2, "below", 0, False, 5.0, 4.0, ("sets",)),
-        Decision(3, "over", 0, True, 3.0, 4.0, ("sets",)),
-        Decision(4, "waits", 0, False, 3.5, None, ()),
-        Decision(5, "over", 1, False, 2.0, None, ()),
-        Decision(6, "diverged", 0, False, None, None, ()),
+        Decision(1, "sets", 0, False, 5.0, None),
+        Decision(2, "below", 0, False, 5.0, 4.0, 1),
+        Decision(3, "over", 0, True, 3.0, 4.0, 1),
+        Decision(4, "waits", 0, False, 3.5, None),
+        Decision(5, "over", 1, False, 2.0, None),
+        Decision(6, "diverged", 0, False, None, None),
     ]
     assert stopped_at_end_of_budget(made, None) == frozenset()
     assert stopped_at_end_of_budget(made, "progressive_hurdles") == {"waits"}
@@ -150,7 +150,7 @@ def test_the_end_of_a_budget_is_told_from_a_hurdle_and_from_setting_one() -> Non
 
 def test_the_end_of_a_budget_is_named_in_reports_and_in_mlflow() -> None:
     waits = replace(
-        history_of(TRIAL, records(FINISHED), [Decision(1, TRIAL.name, 0, False, 3.5, None, ())], LABELS),
+        history_of(TRIAL, records(FINISHED), [Decision(1, TRIAL.name, 0, False, 3.5, None)], LABELS),
         stopped_at_end_of_budget=True,
     )
     assert status_of([waits], 1) == "stopped at hurdle 1 by the end of the budget, value 3.5"

@@ -29,9 +29,7 @@ def best_of_cohorts(population: Population, keep: float) -> dict[str, HurdleDeci
             decisions |= {trial.name: HurdleDecision(trial.value is not None, trial.value, None) for trial in waiting}
             continue
         if threshold is None:
-            threshold = threshold_of(
-                {trial.name: value for trial in waiting if (value := trial.value) is not None}, keep
-            )
+            threshold = threshold_of(sorted(trial.value for trial in waiting if trial.value is not None), keep)
         decisions |= {trial.name: compared(trial, threshold) for trial in waiting}
     return decisions
 
@@ -47,25 +45,15 @@ def _kept(size: int, keep: float) -> int:
     return min(size, max(1, int(size * keep + 1e-9)))  # a third of three is one
 
 
-def threshold_of(values: Mapping[str, float], keep: float) -> Threshold:
+def threshold_of(ascending: Sequence[float], keep: float) -> Threshold:
     """Return the worst value of a share `keep` of the trials, at least one, that continues; none without values."""
-    if not values:
-        return Threshold(None, ())
-    return Threshold(sorted(values.values())[_kept(len(values), keep) - 1], tuple(sorted(values)))
-
-
-def threshold_up_to(trial: TrialView, population: Population, keep: float) -> Threshold:
-    """Return the worst value that continues of the trials declared up to one, of which a share `keep` does."""
-    found = population.declared_up_to(trial)
-    if not found.values:
-        return Threshold(None, ())
-    return Threshold(found.values[_kept(len(found.values), keep) - 1], tuple(found.names))
+    return Threshold(ascending[_kept(len(ascending), keep) - 1] if ascending else None, len(ascending))
 
 
 def compared(trial: TrialView, threshold: Threshold) -> HurdleDecision:
     """Return the decision on a waiting trial against a threshold."""
     cleared = trial.value is not None and threshold.value is not None and trial.value <= threshold.value
-    return HurdleDecision(cleared, trial.value, threshold.value, threshold.reference_trials)
+    return HurdleDecision(cleared, trial.value, threshold.value, threshold.references)
 
 
 PartOfOne = Annotated[float, Field(gt=0, lt=1)]
@@ -160,6 +148,6 @@ class Asha(Rungs):
         """Return a decision for every waiting trial whose predecessors have all reached the rung or ended."""
         keep = 1 / self.reduction_factor
         return {
-            trial.name: compared(trial, threshold_up_to(trial, population, keep))
+            trial.name: compared(trial, threshold_of(population.declared_up_to(trial), keep))
             for trial in population.decidable_in_order
         }

@@ -9,7 +9,7 @@ import math
 import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeVar, cast
@@ -19,19 +19,19 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class HurdleDecision:
-    """Whether the trial clears the hurdle, its value, the threshold, and the trials that the threshold is from."""
+    """Whether the trial clears the hurdle, its value, the threshold, and of how many trials the threshold is."""
 
     cleared: bool
     value: float | None
     threshold: float | None
-    reference_trials: tuple[str, ...] = ()
+    references: int = 0
 
 
 class Threshold(NamedTuple):
-    """What values are compared with, None where no value is finite, and the trials that it is from."""
+    """What values are compared with, None where no value is finite, and of how many trials it is."""
 
     value: float | None
-    reference_trials: tuple[str, ...]
+    references: int
 
 
 class State(StrEnum):
@@ -161,21 +161,20 @@ class Population:
         """Return the trials of a cohort that are not exempt."""
         return tuple(trial for trial in self._in_order(self._cohorts.get(number, ())) if not trial.exempt)
 
-    def declared_up_to(self, trial: TrialView) -> "_Declared":
-        """Return the values at a trial's rung of the trials declared up to it that are not exempt.
+    def declared_up_to(self, trial: TrialView) -> Sequence[float]:
+        """Return the values at a trial's rung of the trials declared up to it that are not exempt, ascending.
 
-        They are kept sorted from one trial to the next, since trials are mostly decided on in their declared order.
+        They are kept from one trial to the next, since trials are mostly decided on in their declared order.
         """
         place, column = self._places[trial.name], self._column(trial.level)
         known = self._declared.get(trial.level)
         if known is None or known.places > place + 1:
-            known = self._declared[trial.level] = _Declared([], [], 0)
+            known = self._declared[trial.level] = _Declared([], 0)
         for each in range(known.places, place + 1):
             if not math.isnan(column[each]) and not self._trials[each].exempt:
                 known.values.insert(bisect_left(known.values, column[each]), column[each])
-                known.names.insert(bisect_left(known.names, self._trials[each].name), self._trials[each].name)
         known.places = place + 1
-        return known
+        return known.values
 
     def found_before(self, cohort: int, name: object, find: Callable[[], Found]) -> Found:
         """Return what `find` finds from the trials of cohorts before one; it is kept until one of them changes."""
@@ -186,15 +185,15 @@ class Population:
             self._kept[name] = find()
         return cast("Found", self._kept[name])
 
-    def values_before(self, trial: TrialView) -> dict[int, dict[str, float]]:
-        """Return the values at a trial's rung in earlier cohorts, by cohort and name.
+    def values_before(self, trial: TrialView) -> Mapping[int, Sequence[float]]:
+        """Return the values at a trial's rung in earlier cohorts, by cohort.
 
         Exempt trials count at the first rung only.
         """
-        found = dict[int, dict[str, float]]()
+        found = dict[int, list[float]]()
         for value, each in zip(self._column(trial.level), self._trials, strict=True):
             if not math.isnan(value) and each.cohort < trial.cohort and not (each.exempt and trial.level):
-                found.setdefault(each.cohort, {})[each.name] = value
+                found.setdefault(each.cohort, []).append(value)
         return found
 
     def pairs_before(self, cohort: int, first: int, second: int | None) -> list[tuple[float, float]]:
@@ -213,10 +212,9 @@ class Population:
 
 @dataclass
 class _Declared:
-    """Values of the trials in the first places, and their names, both sorted."""
+    """Values of the trials in the first places, sorted."""
 
     values: list[float]
-    names: list[str]
     places: int
 
 

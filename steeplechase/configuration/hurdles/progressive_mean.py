@@ -7,6 +7,7 @@ rung so far. Fitness is the negative value, so a value clears a hurdle if it is 
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain
 from statistics import fmean
 from typing import ClassVar, Literal
 
@@ -50,22 +51,15 @@ class ProgressiveMean(Rungs):
         fixed = population.first_fixed(trial.level) if self.fixes_thresholds else None
         name = (self.kind, self.population, trial.level)
         mean = partial(self._mean_at, trial, population)
-        threshold, reference_trials = fixed or population.found_before(trial.cohort, name, mean)
+        threshold, references = fixed or population.found_before(trial.cohort, name, mean)
         if threshold is None:
             return HurdleDecision(False, trial.value, None)
-        return HurdleDecision(
-            trial.value is not None and trial.value < threshold, trial.value, threshold, reference_trials
-        )
+        return HurdleDecision(trial.value is not None and trial.value < threshold, trial.value, threshold, references)
 
     def _mean_at(self, trial: TrialView, population: Population) -> Threshold:
         """Return the mean over the trials that have reached the rung; the baseline counts at the first rung only."""
         reached = population.values_before(trial)
         if not reached:
-            return Threshold(None, ())
-        first = reached[min(reached)]
-        values = (
-            first
-            if self.population == "first_cohort"
-            else {name: value for values in reached.values() for name, value in values.items()}
-        )
-        return Threshold(fmean(values.values()), tuple(sorted(values)))
+            return Threshold(None, 0)
+        values = reached[min(reached)] if self.population == "first_cohort" else [*chain(*reached.values())]
+        return Threshold(fmean(values), len(values))

@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from steeplechase.configuration.hurdles.cohorts import ReductionFactor, compared, threshold_up_to
+from steeplechase.configuration.hurdles.cohorts import ReductionFactor, compared, threshold_of
 from steeplechase.configuration.hurdles.population import HurdleDecision, Population, TrialView
 from steeplechase.configuration.hurdles.rungs import Rungs
 from steeplechase.foundation.schema import Count
@@ -53,7 +53,7 @@ class RankChecked(Rungs):
     def _decision(self, trial: TrialView, population: Population) -> HurdleDecision:
         """Return the decision of `asha` at a rung in use; a trial with a finite value clears any other rung."""
         if self._in_use(trial, population):
-            return compared(trial, threshold_up_to(trial, population, 1 / self.reduction_factor))
+            return compared(trial, threshold_of(population.declared_up_to(trial), 1 / self.reduction_factor))
         return HurdleDecision(trial.value is not None, trial.value, None)
 
     def _in_use(self, trial: TrialView, population: Population) -> bool:

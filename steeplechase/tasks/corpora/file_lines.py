@@ -7,6 +7,8 @@ import lzma
 import re
 import zlib
 from collections.abc import Iterator
+from functools import partial
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -65,7 +67,7 @@ def text_lines(path: Path, name: str, encoding: str = "utf-8") -> Iterator[tuple
     offset, checked, most = 0, 0, MAXIMUM_LINES_PER_BYTE * path.stat().st_size if path.suffix in PACKED else None
     with open_regular(path) as stored, unpacked(stored, path.suffix) as file:
         try:
-            for number, raw in enumerate(iter(lambda: file.readline(MAXIMUM_LINE_BYTES), b""), start=1):
+            for number, raw in enumerate(iter(partial(file.readline, MAXIMUM_LINE_BYTES), b""), start=1):
                 yield number, "" if raw == b"\n" else _decoded(raw, name, number, offset, encoding)
                 offset += len(raw)
                 if most is not None and offset > checked + CHUNK_BYTES:
@@ -123,12 +125,15 @@ def refuse_array(name: str, number: int, line: str) -> None:
         raise DataError(f"{name}:1: a JSON array, expected one object a line, as jq -c '.[]' FILE writes them")
 
 
-def unpacked(file: BinaryIO, suffix: str) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
-    """Return a file whose bytes are those of another one, unpacked as its suffix says."""
+def unpacked(file: BinaryIO, suffix: str) -> BinaryIO | BufferedReader:
+    """Return a file whose bytes are those of another one, unpacked as its suffix says.
+
+    Lines are divided by a buffer in C: those of the unpackers are Python functions, called once a line.
+    """
     if suffix == ".gz":
-        return gzip.GzipFile(fileobj=file)
+        return BufferedReader(gzip.GzipFile(fileobj=file))
     if suffix == ".xz":
-        return lzma.LZMAFile(file)
+        return BufferedReader(lzma.LZMAFile(file))
     return file
 
 

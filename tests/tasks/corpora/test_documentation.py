@@ -45,7 +45,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def test_assembling_twice_writes_the_same_bytes(corpus: DocumentationCorpus, tmp_path: Path) -> None:
-    small = DocumentationCorpus(distributions=corpus.distributions, maximum_megabytes=0.6)
+    small = DocumentationCorpus(distributions=corpus.distributions, maximum_megabytes=0.2)
     for place in ("one", "two"):
         (tmp_path / place).mkdir()
         assemble(small, tmp_path / place, silent)

@@ -19,7 +19,7 @@ from steeplechase.foundation.child_process import import_path, module_command
 from steeplechase.foundation.errors import UserError
 from steeplechase.models.contract import Outcome
 
-MEASURING = "steeplechase.commands.plugin_contracts"
+MEASURING = "steeplechase.commands.plugin_measuring"
 """The module that measures in a process of its own; it imports torch, this file does not."""
 LONGEST_SECONDS = 300.0
 """Of one contract, or of the imports before the first one."""

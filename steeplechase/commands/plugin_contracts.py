@@ -1,12 +1,6 @@
-"""Measures a plugin, and the factories of its experiments, by every contract.
+"""Measures a plugin, and the factories of its experiments, by every contract."""
 
-As a process it answers with lines of JSON for `steeplechase check`: a plugin's code may end the process that runs it.
-"""
-
-import json
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +19,6 @@ from steeplechase.commands.arguments import choose
 from steeplechase.configuration.plugin_declarations import DOWNSTREAM, SUBLAYERS, option_in
 from steeplechase.configuration.plugins import Plugin, load_plugin
 from steeplechase.configuration.yaml import read_file, scales
-from steeplechase.foundation.child_process import private_output
 from steeplechase.foundation.errors import UserError
 from steeplechase.foundation.option_modules import place_of
 from steeplechase.foundation.plugin_code import explained
@@ -44,8 +37,6 @@ from steeplechase.tasks.corpora.option import CorpusOption
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.own_measurements import PACKAGE as OWN_MEASUREMENTS
 
-PLACE, OUTCOME, END, EXIT_CODE = "place", "outcome", "end", "exit_code"
-"""The keys of answers: what comes next, what was found, and the end with the lines and the code of a refusal."""
 EXPERIMENT = "experiment"
 """The key that every experiment file has."""
 OPTIONS = ("search_space", "steeplechase.tasks.corpora")
@@ -62,22 +53,6 @@ OF_AXES: Mapping[type, Callable[[Any], Iterator[Outcome]]] = {
     **dict.fromkeys(PLACED, candidate_contracts),
 }
 """The contracts of every open axis."""
-
-
-def main() -> None:
-    """Measure the folder that the argument names; the last line says that all is measured, or why it is not."""
-    answers = private_output()
-
-    def tell(line: Mapping[str, object]) -> None:
-        answers.write(json.dumps(line) + "\n")
-        answers.flush()
-
-    try:
-        for found in measured(Path(sys.argv[1])):
-            tell({PLACE: found} if isinstance(found, str) else {OUTCOME: asdict(found)})
-        tell({END: []})
-    except UserError as refusal:
-        tell({END: refusal.lines, EXIT_CODE: refusal.exit_code})
 
 
 def measured(folder: Path) -> Iterator[str | Outcome]:
@@ -187,7 +162,3 @@ def _scales_of(file: Path) -> tuple[str | None, ...]:
     """Return the scales of an experiment that trains, None for one without; none of any other file."""
     keys = read_file(file).keys
     return (scales(file) or (None,)) if {EXPERIMENT, "pretraining"} <= keys else ()
-
-
-if __name__ == "__main__":
-    main()

@@ -3,7 +3,7 @@
 Every view has its arms under their usual names, whatever rows of the ledger they are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from reports.statistics.experiment import experiment_of
@@ -15,6 +15,7 @@ from steeplechase.ledger.example_tables import ExampleTable
 from steeplechase.ledger.records import ArmRow
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.task_standing import tasks_in_score
+from steeplechase.ledger.trial_history import TrialHistory
 
 Tables = Mapping[str, ExampleTable]
 """Values of single examples by metric."""
@@ -88,11 +89,17 @@ def at_final_seeds(snapshot: Snapshot) -> Snapshot | None:
     experiment = final_experiment(
         experiment_of(snapshot.document), plan.finalists, plan.seeds, final.winner, plan.ranked_by
     )
-    of_search = replace(
-        snapshot, labels=plan.labels, histories=final.histories, importance={}, parents={}, final=None
-    )
+    own = {record.key for history in snapshot.histories for record in history.records if not record.reused}
+    histories = tuple(_without_marks(history, own) for history in final.histories)
+    of_search = replace(snapshot, labels=plan.labels, histories=histories, importance={}, parents={}, final=None)
     compared = _renamed(of_search, _final(snapshot))
     return replace(compared, document=experiment.model_dump(mode="json"))
+
+
+def _without_marks(history: TrialHistory, own: Set[str]) -> TrialHistory:
+    """Return a trial whose records of stages that the search itself has trained are not marked as reused."""
+    records = (replace(each, reused=each.reused and each.key not in own) for each in history.records)
+    return replace(history, records=tuple(records))
 
 
 def _own(snapshot: Snapshot) -> Shown:

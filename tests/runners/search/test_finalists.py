@@ -2,11 +2,13 @@
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reports.views import at_final_seeds
 from runners.replay.curves import own_ledger
 from runners.replay.recorded_decisions import reproduce
 from runners.search.next_arms import ranked_candidates
@@ -90,7 +92,8 @@ def test_a_killed_search_ends_with_the_same_final_comparison(tmp_path: Path) -> 
 
 
 def test_a_search_without_a_finished_candidate_trains_the_best_to_the_end(tmp_path: Path) -> None:
-    track = Track(search(tmp_path, "progressive_mean", max_candidates=6, cohort=3), tmp_path)
+    course = search(tmp_path, "progressive_mean", max_candidates=6, cohort=3)
+    track = Track(course, tmp_path)
     seen = track.run()
     assert not any(h.status is TrialStatus.FINISHED for h in seen.histories if h.trial.arm != "baseline")
     final = final_of(seen)
@@ -100,6 +103,9 @@ def test_a_search_without_a_finished_candidate_trains_the_best_to_the_end(tmp_pa
     assert len(track.computed) == len({*track.computed})  # the rungs of the search are not trained again
     rungs = {record.key for h in seen.histories for record in h.records}
     assert sum(record.key in rungs for h in final.histories for record in h.records) > 2
+    shown = at_final_seeds(replace(seen, document=course.model_dump(mode="json")))
+    assert shown is not None
+    assert not any(record.reused for h in shown.histories for record in h.records)  # they are the search's own
 
 
 def test_the_finalists_are_ranked_by_the_objectives_not_by_the_loss() -> None:

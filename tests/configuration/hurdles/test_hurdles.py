@@ -225,7 +225,7 @@ def ended(values: list[tuple[float, float]], finals: list[float | None]) -> list
 
 def test_an_early_rung_is_used_while_it_ranks_as_the_last_one_does() -> None:
     no_finals: list[float | None] = [None] * 4
-    assert decided(ended(RANKED, no_finals), 0, 5.0) == HurdleDecision(False, 5.0, 1.0, ("0", "1", "2", "3", "new"))
+    assert decided(ended(RANKED, no_finals), 0, 5.0) == HurdleDecision(False, 5.0, 1.0, 5)
     assert decided(ended(REVERSED, no_finals), 0, 5.0) == HurdleDecision(True, 5.0, None)
     assert decided(ended(RANKED[:3], no_finals[:3]), 0, 5.0) == HurdleDecision(True, 5.0, None)  # too few
     assert decided(ended([(1.0, 1.0)] * 4, no_finals), 0, 5.0).cleared  # equal values have no ranks

@@ -7,7 +7,7 @@ another stage's name is an error.
 
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -130,7 +130,8 @@ class ArtifactStore:
             try:
                 yield folder
             finally:
-                self.progress_file(key).unlink(missing_ok=True)
+                with suppress(IsADirectoryError):  # a folder in its place is no reason to fail the stage
+                    self.progress_file(key).unlink(missing_ok=True)
                 self._lock_file(key).unlink(missing_ok=True)
 
     def holder(self, key: str) -> Holder | None:

@@ -185,6 +185,14 @@ def test_leftovers_of_a_killed_stage_do_not_prevent_its_computation(tmp_path: Pa
     assert (store.read("pretrain", KEY) / "weights.bin").read_bytes() == FILES["weights.bin"]
 
 
+def test_a_folder_in_the_place_of_the_progress_file_fails_no_stage(tmp_path: Path) -> None:
+    store = ArtifactStore(tmp_path)
+    store.progress_file(KEY).mkdir(parents=True)
+    with store.computing(KEY) as folder:
+        store.publish("pretrain", KEY, folder, Outcome(Status.FINISHED, {}, 0.5))
+    assert not store.holder(KEY)
+
+
 @pytest.mark.parametrize("name", [MANIFEST, "weights.bin", "part/labels.txt", "part", "resume"])
 def test_what_was_being_written_at_a_kill_is_no_file_of_the_stage(tmp_path: Path, name: str) -> None:
     left = temporary_name(tmp_path / "unfinished" / KEY / name)

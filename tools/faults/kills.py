@@ -115,7 +115,8 @@ def at_once(chance: random.Random, found: Attempt) -> None:
         drivers.append(runs.run(folder))
         time.sleep(chance.choice((0.0, 0.0, 0.01, 0.1)))
     until(runs.LONGEST_SECONDS, lambda: sum(driver.poll() is None for driver in drivers) <= 1)
-    winner = next((driver for driver in drivers if driver.poll() != REFUSED), drivers[0])
+    ended = [driver for driver in drivers if driver.poll() not in (None, REFUSED)]
+    winner = (*ended, *(driver for driver in drivers if driver.poll() is None), drivers[0])[0]
     if winner.code is not None:
         holder = "ended"
     elif holder == "killed":

@@ -61,8 +61,8 @@ def reproduce(experiment: Experiment, rows: LedgerRows) -> Reproduced:
     return Reproduced(candidates, len(recorded), None if state.race is None else state.race.duplicates)
 
 
-def _by_rung(decisions: Iterable[Decision]) -> Mapping[tuple[str, int], tuple[bool, float | None]]:
-    return {(each.trial, each.level): (each.cleared, each.threshold) for each in decisions}
+def _by_rung(decisions: Iterable[Decision]) -> Mapping[tuple[str, int], tuple[bool, float | None, int]]:
+    return {(each.trial, each.level): (each.cleared, each.threshold, each.compared_with) for each in decisions}
 
 
 def _other(path: Path, name: str) -> ConflictError:

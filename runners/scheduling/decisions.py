@@ -19,8 +19,7 @@ def as_row(trial: Trial, decision: HurdleDecision, probed: bool) -> Decision:
 
 def hurdle_decision_of(row: Decision, probed: bool) -> HurdleDecision:
     """Return a ledger's decision as a hurdle decision, whose values are smaller for better trials."""
-    references = len(row.cohort) if row.references is None else row.references
-    return HurdleDecision(row.cleared, _signed(row.value, probed), _signed(row.threshold, probed), references)
+    return HurdleDecision(row.cleared, _signed(row.value, probed), _signed(row.threshold, probed), row.compared_with)
 
 
 def _signed(value: float | None, probed: bool) -> float | None:

@@ -64,7 +64,7 @@ class Rows:
                     row = replace(row, result=row.result.without_curves)
                 self._records.append(row)
             case Decision():
-                row = replace(row, cohort=())
+                row = replace(row, references=row.compared_with, cohort=())
                 self._decisions.append(row)
         return row
 

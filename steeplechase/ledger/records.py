@@ -192,3 +192,8 @@ class Decision:
     """Number of trials whose values give the threshold; which ones follows from the hurdle and the rows before."""
     cohort: Annotated[tuple[str, ...], Field(strict=False)] = ()
     """In older ledgers, as large as the square of their trials, the names of these trials in place of the number."""
+
+    @property
+    def compared_with(self) -> int:
+        """The number of these trials, of ledgers of any version."""
+        return len(self.cohort) if self.references is None else self.references

@@ -68,7 +68,8 @@ def test_a_ledger_reproduces_its_decisions_in_the_order_of_arrival(tmp_path: Pat
             assert reproduced.candidates == sum(arm.final_of is None for arm in ledger.arms()) - 1
             cleared = next(one for one in ledger.decisions() if one.cleared)
             missing = tuple(one for one in ledger.decisions() if one != cleared)
-            for other in (missing, (*missing, replace(cleared, cleared=False))):
+            more = replace(cleared, references=cleared.compared_with + 1)
+            for other in (missing, (*missing, replace(cleared, cleared=False)), (*missing, more)):
                 with pytest.raises(ConflictError, match="does not follow from the recorded results"):
                     reproduce(experiment, Other(ledger, other))  # type: ignore[arg-type]
         found.add(tuple(decisions))

@@ -85,9 +85,11 @@ class ArtifactStore:
     def has(self, kind: str, key: str) -> bool:
         """Return whether a stage is finished. Raises CorruptionError where something else has its place."""
         folder = self.folder(kind, key)
-        if folder.exists() and not folder.is_dir():
+        if folder.is_dir():
+            return True
+        if folder.is_symlink() or folder.exists():  # a link to nothing does not exist
             raise CorruptionError(advice(folder, "it is no folder"))
-        return folder.is_dir()
+        return False
 
     def file(self, kind: str, key: str, name: str) -> Path:
         """Return one file of a stage; it does not exist if the stage has none or is not finished."""

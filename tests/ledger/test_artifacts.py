@@ -146,9 +146,11 @@ def test_a_finished_stages_folder_without_a_manifest_is_refused(tmp_path: Path) 
     with pytest.raises(CorruptionError, match=key_of("empty")):
         store.outcome("pretrain", key_of("empty"))
     empty.rmdir()
-    empty.touch()
-    with pytest.raises(CorruptionError, match="it is no folder"):
-        store.has("pretrain", key_of("empty"))
+    for place in (empty.touch, lambda: empty.symlink_to("nowhere")):
+        place()
+        with pytest.raises(CorruptionError, match="it is no folder"):
+            store.has("pretrain", key_of("empty"))
+        empty.unlink()
 
 
 def test_a_stage_is_published_atomically_when_the_process_is_killed(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The clause of a finding on one metric: which arm is best, and whether it differs from the baseline and the next."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reports.number_format import interval_text_with_n, listed
 from reports.statistics.comparisons import Verdict
@@ -28,18 +28,20 @@ def metric_clause(results: Results, metric: Metric) -> str:
     if not rivals:
         return f"on {metric.title} only the baseline has been measured"
     best = metric.best(rivals)
-    helping = all(results.comparison(arm, metric).verdict is Verdict.HELPS for arm in rivals)
-    helping &= 1 < len(rivals) == len(results.arms) - 1  # an arm without a mean is not better
-    every = "every arm is significantly better than the baseline; " if helping else ""
-    return f"on {metric.title} {every}{_verdict(results, metric, best)}{_further_arms(results, metric, best, rivals)}"
-
-
-def _further_arms(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
-    """Return the significant arms beside the one with the best mean, after the correction; empty without one."""
     verdicts = {arm: results.comparison(arm, metric).verdict for arm in rivals}
+    all_measured, behind = len(rivals) == len(results.arms) - 1, metric.better(means[BASELINE], means[best])
+    if len(rivals) > 1 and all_measured and not behind and {*verdicts.values()} == {Verdict.HELPS}:
+        others, delta = [arm for arm in rivals if arm != best], _delta(results, metric, best)
+        every = f"every arm is significantly better than the baseline; {best} has the best mean ({delta})"
+        return f"on {metric.title} {every}{_as_good(results, metric, best, others)}"
+    return f"on {metric.title} {_verdict(results, metric, best)}{_further_arms(results, metric, best, verdicts)}"
+
+
+def _further_arms(results: Results, metric: Metric, best: str, verdicts: Mapping[str, Verdict]) -> str:
+    """Return the significant arms beside the one with the best mean, after the correction; empty without one."""
     texts = []
     for verdict, word in ((Verdict.HELPS, "better"), (Verdict.HURTS, "worse")):
-        arms = [arm for arm in rivals if arm != best and verdicts[arm] is verdict]
+        arms = [arm for arm in verdicts if arm != best and verdicts[arm] is verdict]
         also = "also " if verdicts[best] is verdict else ""
         texts += [f"; {_are(arms)} {also}significantly {word}"] if arms else []
         texts += [_as_good(results, metric, best, arms)] if also and verdict is Verdict.HELPS else []
@@ -50,16 +52,15 @@ def _as_good(results: Results, metric: Metric, best: str, others: Sequence[str])
     """Return the further significant arms that no 95% interval of a difference tells from the best; or nothing."""
     differences = {arm: results.difference(best, arm, metric) for arm in others}
     found = [arm for arm, each in differences.items() if each.low is not None and not each.excludes_zero]
-    if not found:
-        return ""
-    if len(found) == len(others):
-        none = "not" if len(others) == 1 else "none of them"
-        return f", {none} distinguishable from {best} (without correction)"
-    return f", of which {_are(found)} not distinguishable from {best} (without correction)"
+    return f"; {_are(found)} not distinguishable from {best} (without correction)" if found else ""
 
 
 def _are(arms: Sequence[str]) -> str:
     return f"{listed(arms, ARMS_NAMED)} {'is' if len(arms) == 1 else 'are'}"
+
+
+def _delta(results: Results, metric: Metric, arm: str) -> str:
+    return f"Δ {interval_text_with_n(results.difference(arm, BASELINE, metric), results.decimals(metric))}"
 
 
 def _verdict(results: Results, metric: Metric, best: str) -> str:
@@ -68,7 +69,7 @@ def _verdict(results: Results, metric: Metric, best: str) -> str:
     A paired difference is over the seeds that both arms have, so that its sign may not be that of the means.
     """
     difference, found = results.difference(best, BASELINE, metric), results.comparison(best, metric)
-    delta, means = f"Δ {interval_text_with_n(difference, results.decimals(metric))}", results.means(metric)
+    delta, means = _delta(results, metric, best), results.means(metric)
     behind = metric.better(means[BASELINE], means[best])
     if difference.low is None:
         seeds = "one seed gives" if difference.n == 1 else f"{difference.n} seeds give"

@@ -78,7 +78,7 @@ def test_significant_arms_beside_the_best_mean_are_named() -> None:
     }
     assert "n = 3); deep is also significantly better; flat is significantly worse." in ends(near)
     beside = near | {"close": (5.8, 5.82, 5.79)}
-    assert "deep, close are also significantly better, of which close is not distinguishable from" in ends(beside)
+    assert "deep, close are also significantly better; close is not distinguishable from wide (" in ends(beside)
     worse = {f"arm{number}": tuple(6.2 + number / 10 + seed / 100 for seed in (0, 1, 2)) for number in range(7)}
     found = ends({"baseline": (6.0, 6.01, 6.02), **worse})
     assert "the nearest, arm0, is significantly worse (Δ +0.200" in found

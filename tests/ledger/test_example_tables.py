@@ -19,7 +19,7 @@ from search_space.candidate import Candidate
 from steeplechase.foundation.errors import CorruptionError, MachineError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
-from steeplechase.ledger.csv_export import attachment_names, read_attachment, read_export, write_export
+from steeplechase.ledger.csv_export import read_export, write_export
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.example_tables import (
     INDEX,
@@ -209,31 +209,6 @@ def test_a_damaged_export_is_refused_by_name_and_its_rows_are_still_read(
     with pytest.raises(CorruptionError, match=f"{name}: differs from the exported file"):
         example_tables_at(published)
     assert len(read_export(published).trials()) == len(ARMS) * len(SEEDS)
-
-
-@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b"no array"), gzip.compress(bytes(2**29))])
-def test_an_export_of_other_arrays_is_refused_in_one_line_without_filling_the_memory(
-    results: Results, tmp_path: Path, content: bytes
-) -> None:
-    published = results.export(tmp_path / "published")
-    source = published / EXPORT_FOLDER
-    files = {name: read_attachment(source, name) for name in attachment_names(source)}
-    write_export(read_export(published), published, files | {"held_out_loss.npy.gz": content})
-    with pytest.raises(CorruptionError, match=r"held_out_loss\.npy\.gz: ") as told:
-        example_tables_at(published)
-    assert "\n" not in str(told.value)
-
-
-def test_arrays_of_an_export_of_before_are_read(results: Results, tmp_path: Path) -> None:
-    """They were not compressed."""
-    published = results.export(tmp_path / "published")
-    tables, source = example_tables_at(published), published / EXPORT_FOLDER
-    files = {name: read_attachment(source, name) for name in attachment_names(source)}
-    index = files.pop(INDEX).replace(b".npy.gz", b".npy")
-    plain = {name.removesuffix(".gz"): gzip.decompress(content) for name, content in files.items()}
-    write_export(read_export(published), published, {**plain, INDEX: index})
-    again = example_tables_at(published)
-    assert all(np.array_equal(again[metric].values, table.values) for metric, table in tables.items())
 
 
 def test_after_a_search_the_values_are_of_the_reported_half(tmp_path: Path) -> None:

@@ -22,9 +22,15 @@ from reports.table import Cell, Column, Grid, Row, Table, interval, printable, s
 from steeplechase.analysis.difference import Effect, SeedValues
 from steeplechase.analysis.effects import effect
 from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.measurements.attention import (
+    ALL,
+    READINGS,
+    AttentionResult,
+    Cells,
+    uniform_concentration,
+)
 from steeplechase.configuration.metrics import ATTENTION_DIAGONAL
 from steeplechase.ledger.metrics import attention_of
-from steeplechase.ledger.stage_results import ALL, READINGS, AttentionResult, Cells, uniform_concentration
 
 DIAGONAL = Metric(ATTENTION_DIAGONAL)
 COLUMNS = "arm reading layer length within uniform n mean sd delta low high"

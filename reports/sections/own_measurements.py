@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from reports.section import Section, one_table, spread
 from reports.statistics.results import Results
 from reports.table import Column, Row, spread_columns, words
+from steeplechase.configuration.measurements.own_measurement import OwnMeasurementResult
 from steeplechase.ledger.records import with_results
-from steeplechase.ledger.stage_results import OwnMeasurementResult, finite
+from steeplechase.ledger.stage_results import finite
 
 NAME, KIND = "own_measurements", "own_measurement"
 TITLE = "Measurements of your own: mean ± sd (n pretraining seeds)"

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from reports.section import Section, one_table, shared, spread, where
 from reports.statistics.results import Results
 from reports.table import Column, Row, number, spread_columns
-from steeplechase.configuration.measurements.perplexity import PERPLEXITY
+from steeplechase.configuration.measurements.perplexity import PERPLEXITY, PerplexityResult
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.ledger.records import with_results
-from steeplechase.ledger.stage_results import PerplexityResult, finite
+from steeplechase.ledger.stage_results import finite
 
 TITLE = "Language modelling on texts left out: perplexity and bits per character, lower is better"
 UNITS = {

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from reports.section import Section, one_table, shared, spread, where
 from reports.statistics.results import Results
 from reports.table import Column, Row, spread_columns
-from steeplechase.configuration.measurements.rare_words import RARE_WORDS
+from steeplechase.configuration.measurements.rare_words import RARE_WORDS, RareWordsResult
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.ledger.records import with_results
-from steeplechase.ledger.stage_results import RareWordsResult, finite
+from steeplechase.ledger.stage_results import finite
 
 TITLE = "Embeddings of words left out, from form and contexts: R² and cosine"
 DECIMALS = 3

@@ -10,9 +10,8 @@ from reports.table import Row, Table, table
 from search_space.architecture import Architecture
 from steeplechase.analysis.bootstrap import Estimate, median, median_ratio
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.measurements.latency import Latency, part_flops
+from steeplechase.configuration.measurements.latency import Latency, LatencyResult, Machine, part_flops
 from steeplechase.ledger.records import with_results
-from steeplechase.ledger.stage_results import LatencyResult, Machine
 
 RESULT_COLUMNS = "arm length n milliseconds low high times_as_fast times_low times_high flops flops_ratio"
 MILLISECOND = 1e3
@@ -140,7 +139,7 @@ def _ratios(measured: LatencyResult, arm: str, over: str) -> list[float]:
 def latencies_of(results: Results) -> LatencyEvidence | None:
     """Return the latencies of an experiment, finished or not; None where none is measured."""
     experiment, snapshot = results.experiment, results.snapshot
-    if (timing := experiment.measure.latency) is None:
+    if (timing := experiment.measure.settings(Latency)) is None:
         return None
     measured = tuple(result for _, result in with_results(snapshot.shared, LatencyResult))
     return LatencyEvidence(experiment, timing, measured, snapshot.part_flops)

@@ -13,6 +13,7 @@ from runners.stages.stage import MeasurementStage
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.measurements.attention import AttentionDiagonal
 from steeplechase.foundation.devices import Device
 from steeplechase.foundation.schema import Count, JsonValue
 
@@ -47,7 +48,7 @@ class AttentionStage(MeasurementStage):
     @classmethod
     def of(cls, experiment: Experiment, candidate: Candidate, name: str | None, seed: int) -> Self:
         """Return what is measured of a candidate: at the baseline's sequence length, so that arms are compared."""
-        measure = experiment.measure.attention_diagonal
+        measure = experiment.measure.settings(AttentionDiagonal)
         assert measure is not None
         return cls(
             architecture=candidate.architecture,

@@ -19,7 +19,7 @@ from runners.stages.context import StageContext
 from runners.stages.stage import THREADS, ArmsMeasurementStage, Stage
 from search_space.architecture import Architecture
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.measurements.latency import Part, part_flops
+from steeplechase.configuration.measurements.latency import Latency, LatencyResult, Machine, Part, part_flops
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.canonical import differences, fingerprint
@@ -29,7 +29,6 @@ from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.foundation.randomness import stream, stream_seed
 from steeplechase.foundation.schema import Count, JsonValue, Name, Seed
 from steeplechase.ledger.records import Record, with_results
-from steeplechase.ledger.stage_results import LatencyResult, Machine
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -66,7 +65,7 @@ class LatencyStage(ArmsMeasurementStage):
     @classmethod
     def by_label(cls, experiment: Experiment, machine: Machine | None = None) -> dict[str, Stage]:
         """Return the stages of an experiment, on this machine: one per length, so that a kill loses one at most."""
-        timing = experiment.measure.latency
+        timing = experiment.measure.settings(Latency)
         assert timing is not None
         machine = machine or this_machine(timing.device)
         arms = timing.timed({arm.name: arm.candidate for arm in experiment.arms})

@@ -11,6 +11,7 @@ from runners.stages.stage import MeasurementStage
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.measurements.own_measurement import OwnMeasurement
 from steeplechase.foundation.devices import Device
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import Count, JsonValue, Name
@@ -40,7 +41,7 @@ class OwnMeasurementStage(MeasurementStage):
     @classmethod
     def of(cls, experiment: Experiment, candidate: Candidate, name: str | None, seed: int) -> Self:
         """Return what is measured of a candidate: at the baseline's sequence length, so that arms are compared."""
-        measure = experiment.measure.own
+        measure = experiment.measure.settings(OwnMeasurement)
         assert measure is not None
         assert name is not None
         return cls(

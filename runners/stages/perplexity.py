@@ -18,6 +18,7 @@ from runners.stages.stage import MeasurementStage
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.measurements.perplexity import Perplexity
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import Count, JsonValue, Name
 from steeplechase.tasks.language_model_texts import LanguageModelText, ReadText
@@ -56,7 +57,7 @@ class PerplexityStage(MeasurementStage):
     @classmethod
     def of(cls, experiment: Experiment, candidate: Candidate, name: str | None, seed: int) -> Self:
         """Return the measurement of a candidate on a text. Raises DataError for a missing one."""
-        measure = experiment.measure.perplexity
+        measure = experiment.measure.settings(Perplexity)
         assert measure is not None
         assert name is not None
         measured = measure.texts[name]

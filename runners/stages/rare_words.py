@@ -13,6 +13,7 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.rare_words import RareWords
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.measurements.rare_words import WordMimicry
 from steeplechase.foundation.devices import Device
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.randomness import stream
@@ -94,7 +95,7 @@ class RareWordsStage(MimickingStage, MeasurementStage):
     @classmethod
     def of(cls, experiment: Experiment, candidate: Candidate, name: str | None, seed: int) -> Self:
         """Return the measurement of a candidate with a named model of words."""
-        measure = experiment.measure.rare_words
+        measure = experiment.measure.settings(WordMimicry)
         assert measure is not None
         assert name is not None
         return cls(

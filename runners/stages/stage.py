@@ -177,7 +177,7 @@ def stage_kinds() -> Mapping[str, type[StageDeclaration]]:
 
 
 def _declares(value: object, kind: str) -> bool:
-    return isinstance(value, type) and vars(value).get("stage") == kind
+    return isinstance(value, type) and issubclass(value, StageDeclaration) and vars(value).get("stage") == kind
 
 
 @dataclass(frozen=True)

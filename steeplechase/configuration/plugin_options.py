@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from search_space.objective import PretrainingObjective
 from search_space.sublayer import add_recorded_sublayer, forget_recorded_sublayers, sublayers_by_letter
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.measurements.latency import part_flops
+from steeplechase.configuration.measurements.latency import Latency, part_flops
 from steeplechase.configuration.plugin_declarations import DOWNSTREAM
 from steeplechase.configuration.plugins import loaded_plugins
 from steeplechase.foundation.canonical import canonical, defaults_of
@@ -63,7 +63,7 @@ def recorded_options(experiment: Experiment) -> JsonValue:
 
 
 def _flops(experiment: Experiment) -> dict[str, dict[str, int]]:
-    if (timing := experiment.measure.latency) is None:
+    if (timing := experiment.measure.settings(Latency)) is None:
         return {}
     timed = timing.timed({arm.name: arm.candidate for arm in experiment.arms})
     return {

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from statistics import fmean
 
 from steeplechase.analysis.difference import NestedValues, SeedValues
+from steeplechase.configuration.measurements.attention import ALL, AttentionResult
 from steeplechase.configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE, PrimaryMetric
 from steeplechase.configuration.next_seeds import Values
 from steeplechase.configuration.stage_label import PRETRAIN, StageLabel, fine_tuning_cells, pretraining_marks
 from steeplechase.ledger.records import Record, TrialRow, final_loss_of, with_results
 from steeplechase.ledger.snapshot import Snapshot
-from steeplechase.ledger.stage_results import ALL, AttentionResult, FineTuneResult
+from steeplechase.ledger.stage_results import FineTuneResult
 from steeplechase.ledger.trial_history import TrialHistory, chosen_records
 from steeplechase.tasks.glue.scores import glue_scores
 

@@ -7,19 +7,18 @@ from pathlib import Path
 import pytest
 
 from runners.opening import RunRequest, open_ledger
+from steeplechase.configuration.measurements.attention import ALL, uniform_concentration
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.metrics import attention_of
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import TrialStatus, with_results
 from steeplechase.ledger.snapshot import snapshot_at
 from steeplechase.ledger.stage_results import (
-    ALL,
     ExamplesResult,
     FineTuneResult,
     LinearProbeResult,
     MinimalPairsResult,
     UntrainedResult,
-    uniform_concentration,
 )
 from tests.factories.command_calls import ROOT, TABLE, Call, called
 from tests.factories.first_cohort import declare_first_cohort

@@ -6,10 +6,10 @@ from reports.statistics.latency import LatencyEvidence, latencies_of
 from reports.statistics.reading import results_of
 from search_space.architecture import Architecture
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.measurements.latency import LatencyResult, Machine
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.snapshot import Snapshot
-from steeplechase.ledger.stage_results import LatencyResult, Machine
 from tests.factories.keys import KEY
 
 MACHINE = Machine(

@@ -17,14 +17,13 @@ from runners.stages.latency import LatencyStage, this_machine
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.measurements import Measures
-from steeplechase.configuration.measurements.latency import Latency
+from steeplechase.configuration.measurements.latency import Latency, LatencyResult
 from steeplechase.foundation.errors import ConflictError, CorruptionError
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import Record, Status, with_results
 from steeplechase.ledger.rows import read_result
 from steeplechase.ledger.snapshot import Snapshot
-from steeplechase.ledger.stage_results import LatencyResult
 from tests.factories.latencies import MACHINE, experiment
 from tests.factories.paths import EXPERIMENTS
 

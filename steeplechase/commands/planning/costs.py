@@ -149,7 +149,7 @@ def _costs(experiment: Experiment, timing: Latency, convention: Convention) -> l
 
 def timed_document(experiment: Experiment, convention: Convention) -> dict[str, JsonValue]:
     """Return the timed part for other programs; empty where nothing is timed."""
-    timing = experiment.measure.latency
+    timing = experiment.measure.settings(Latency)
     if timing is None:
         return {}
     arms: list[JsonValue] = [
@@ -166,7 +166,7 @@ def timed_document(experiment: Experiment, convention: Convention) -> dict[str, 
 
 def show_timed(console: Console, experiment: Experiment, convention: Convention) -> None:
     """Print every arm's FLOPs at every length and their ratio to the baseline's; nothing where nothing is timed."""
-    timing = experiment.measure.latency
+    timing = experiment.measure.settings(Latency)
     if timing is None:
         return
     costs = _costs(experiment, timing, convention)

@@ -1,29 +1,41 @@
-"""`measure:`, descriptive measurements of the arms beyond losses and scores; a file has one, with its result."""
+"""`measure:`, descriptive measurements of the arms beyond losses and scores, found by listing this folder.
 
-from pydantic import Field
+A file has one: its settings, whose `key` names it under `measure:`, and its result.
+"""
 
-from steeplechase.configuration.measurements.attention import AttentionDiagonal
-from steeplechase.configuration.measurements.latency import Latency
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, Field, create_model
+
 from steeplechase.configuration.measurements.measurement import Measurement
-from steeplechase.configuration.measurements.own_measurement import OwnMeasurement
-from steeplechase.configuration.measurements.perplexity import Perplexity
-from steeplechase.configuration.measurements.rare_words import WordMimicry
-from steeplechase.foundation.schema import Schema
+from steeplechase.foundation.schema import Schema, subclasses
+
+M = TypeVar("M", bound=Measurement)
 
 
-class Measures(Schema):
+def _kinds() -> Iterator[type[Measurement]]:
+    """Yield the measurements of this folder, in the order of their files."""
+    for file in pkgutil.iter_modules(__path__):
+        module = import_module(f"{__name__}.{file.name}").__name__
+        yield from (each for each in subclasses(Measurement) if each.__module__ == module)
+
+
+def _settings() -> type[BaseModel]:
+    """Return a declaration with a field for each measurement, None where it is not made."""
+    fields: dict[str, Any] = {
+        kind.key: (kind | None, Field(default=None, examples=[kind.example], description=kind.brief))
+        for kind in _kinds()
+    }
+    made = create_model("Settings", __base__=Schema, **fields)
+    made.described_by = ()
+    return made
+
+
+class Measures(_settings()):  # type: ignore[misc]
     """Measurements by name; only those that are set are made."""
-
-    attention_diagonal: AttentionDiagonal | None = Field(default=None, examples=[{"within": 4}])
-    """Diagonal concentration of attention, as in ConvBERT's Table 8; null to skip it."""
-    rare_words: WordMimicry | None = Field(default=None, examples=[{"variants": {"add": {"variant": "add"}}}])
-    """Embeddings of rare words from form and contexts, as in BERTRAM; null to skip it."""
-    perplexity: Perplexity | None = Field(default=None, examples=[{"texts": {"notes": {"path": "notes.txt"}}}])
-    """Perplexity and bits per character of texts, of arms that pretrain as language models; null to skip it."""
-    own: OwnMeasurement | None = Field(default=None, examples=[{"functions": {"rank": "geometry:effective_rank"}}])
-    """Numbers that functions of your own give for every trained encoder; null to skip it."""
-    latency: Latency | None = Field(default=None, examples=[{"lengths": [64, 128, 256]}])
-    """Seconds of one part of every arm's architecture at several sequence lengths; null to skip it."""
 
     @property
     def declared(self) -> dict[str, Measurement]:
@@ -40,3 +52,8 @@ class Measures(Schema):
     def of_arms(self) -> tuple[Measurement, ...]:
         """The declared measurements of all arms together, outside trials."""
         return tuple(each for each in self.declared.values() if not each.of_trials)
+
+    def settings(self, kind: type[M]) -> M | None:
+        """Return the settings of a measurement, None where it is not made."""
+        found: M | None = getattr(self, kind.key)
+        return found

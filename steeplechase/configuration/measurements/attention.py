@@ -9,7 +9,7 @@ from search_space.candidate import Candidate
 from steeplechase.configuration.measurements.measurement import Measurement
 from steeplechase.configuration.stage_result import Real, Result
 from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Count, Whole
+from steeplechase.foundation.schema import Count, JsonValue, Whole
 
 ATTENTION = "attention"
 ALL, TEXT, PER_HEAD = "all mass", "without [CLS] and [SEP]", "mean over heads"
@@ -31,6 +31,9 @@ class AttentionDiagonal(Measurement):
     """The largest distance in tokens that counts as near."""
     sequences: Count = 256
     """Number of held-out sequences, evenly spaced over the validation split."""
+    key: ClassVar[str] = "attention_diagonal"
+    brief: ClassVar[str] = "Diagonal concentration of attention, as in ConvBERT's Table 8; null to skip it."
+    example: ClassVar[Mapping[str, JsonValue]] = {"within": 4}
     stage: ClassVar[str] = ATTENTION
     of_pretraining: ClassVar[bool] = False
 

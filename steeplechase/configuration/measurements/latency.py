@@ -57,6 +57,11 @@ class Latency(Measurement):
     """The paper's orderings, `a > b`: a needs fewer FLOPs and less time than b, at every length."""
     widening: tuple[Name, ...] = Field(default=(), examples=[["mixed"]])
     """Arms whose speed-up over the baseline is larger at the longest length than at the shortest."""
+    key: ClassVar[str] = "latency"
+    brief: ClassVar[str] = (
+        "Seconds of one part of every arm's architecture at several sequence lengths; null to skip it."
+    )
+    example: ClassVar[Mapping[str, JsonValue]] = {"lengths": [64, 128, 256]}
     stage: ClassVar[str] = "latency"
     of_pretraining: ClassVar[bool] = False
     of_trials: ClassVar[bool] = False

@@ -5,12 +5,18 @@ from typing import ClassVar
 
 from search_space.candidate import Candidate
 from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Schema
+from steeplechase.foundation.schema import JsonValue, Schema
 
 
 class Measurement(Schema):
     """Settings of what is measured of the arms."""
 
+    key: ClassVar[str]
+    """Its name under `measure:`."""
+    brief: ClassVar[str]
+    """What it measures, for the reference."""
+    example: ClassVar[Mapping[str, JsonValue]]
+    """Settings with a value for every field that has no default."""
     stage: ClassVar[str]
     """The kind of stage that measures it."""
     of_pretraining: ClassVar[bool] = True

@@ -10,7 +10,7 @@ from steeplechase.configuration.measurements.measurement import Measurement
 from steeplechase.configuration.plugins import plugin_of
 from steeplechase.configuration.stage_result import Real, Result
 from steeplechase.foundation.errors import DataError, Violation
-from steeplechase.foundation.schema import Count, Name
+from steeplechase.foundation.schema import Count, JsonValue, Name
 from steeplechase.tasks.own_measurements import PACKAGE
 from steeplechase.tasks.own_metrics import FunctionReference, function_of, module_of
 
@@ -22,6 +22,9 @@ class OwnMeasurement(Measurement):
     """The functions by name: `FILE:FUNCTION` of `tasks/own_measurements/FILE.py` in a plugin."""
     sequences: Count = 64
     """Number of held-out sequences that each gets, of the baseline's length, evenly spaced."""
+    key: ClassVar[str] = "own"
+    brief: ClassVar[str] = "Numbers that functions of your own give for every trained encoder; null to skip it."
+    example: ClassVar[Mapping[str, JsonValue]] = {"functions": {"rank": "geometry:effective_rank"}}
     stage: ClassVar[str] = "own_measurement"
     of_pretraining: ClassVar[bool] = False
 

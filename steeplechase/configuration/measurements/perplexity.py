@@ -11,7 +11,7 @@ from search_space.objective import LanguageModel
 from steeplechase.configuration.measurements.measurement import Measurement
 from steeplechase.configuration.stage_result import Real, Result
 from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Count, Name, Whole
+from steeplechase.foundation.schema import Count, JsonValue, Name, Whole
 from steeplechase.tasks.language_model_texts import LanguageModelText
 
 PERPLEXITY = "perplexity"
@@ -43,6 +43,11 @@ class Perplexity(Measurement):
     """The texts by name."""
     new_tokens: Count | None = Field(default=None, examples=[64])
     """Tokens that each window of the sequence length predicts, the rest of it being context. None: all of them."""
+    key: ClassVar[str] = "perplexity"
+    brief: ClassVar[str] = (
+        "Perplexity and bits per character of texts, of arms that pretrain as language models; null to skip it."
+    )
+    example: ClassVar[Mapping[str, JsonValue]] = {"texts": {"notes": {"path": "notes.txt"}}}
     stage: ClassVar[str] = PERPLEXITY
 
     @property
@@ -70,7 +75,7 @@ class Perplexity(Measurement):
 class PerplexityResult(Result):
     """The losses of a language model on a text, and what the text counts."""
 
-    finished: ClassVar[tuple[str, ...]] = ("perplexity",)
+    finished: ClassVar[tuple[str, ...]] = (PERPLEXITY,)
     text: Name
     layout: str
     nats: Real
@@ -94,6 +99,20 @@ class PerplexityResult(Result):
             "perplexity_per_word": _perplexity(self.nats, self.words),
             "bits_per_character": self.nats / log(2) / self.characters if self.characters else nan,
         }
+
+
+class DivergedOnText(Result):
+    """A language model whose losses on a text are not all finite."""
+
+    diverged: ClassVar[tuple[str, ...]] = (PERPLEXITY,)
+    task: str | None = None
+    """The text's name."""
+    error: str | None = None
+
+    @property
+    def outcome(self) -> str:
+        """That it diverged."""
+        return "diverged"
 
 
 def _perplexity(nats: float, units: int) -> float:

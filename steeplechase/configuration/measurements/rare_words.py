@@ -8,7 +8,7 @@ from pydantic import Field
 from search_space.rare_words import RareWords
 from steeplechase.configuration.measurements.measurement import Measurement
 from steeplechase.configuration.stage_result import Real, Result
-from steeplechase.foundation.schema import Count, Name, Share, Whole
+from steeplechase.foundation.schema import Count, JsonValue, Name, Share, Whole
 
 RARE_WORDS = "rare_words"
 
@@ -30,6 +30,9 @@ class WordMimicry(Measurement):
     """Words at most, the most frequent ones."""
     held_out_share: Share = Field(default=0.1, gt=0, lt=1)
     """Words that are left out of training and measured, as a share."""
+    key: ClassVar[str] = "rare_words"
+    brief: ClassVar[str] = "Embeddings of rare words from form and contexts, as in BERTRAM; null to skip it."
+    example: ClassVar[Mapping[str, JsonValue]] = {"variants": {"add": {"variant": "add"}}}
     stage: ClassVar[str] = RARE_WORDS
     in_a_search: ClassVar[bool] = True
 

@@ -6,19 +6,7 @@ back as the same bytes. Losses and scores may be NaN or infinite in memory; `fin
 
 from functools import cache
 
-from steeplechase.configuration.measurements.attention import ALL as ALL
-from steeplechase.configuration.measurements.attention import PER_HEAD as PER_HEAD
-from steeplechase.configuration.measurements.attention import READINGS as READINGS
-from steeplechase.configuration.measurements.attention import TEXT as TEXT
-from steeplechase.configuration.measurements.attention import AttentionResult as AttentionResult
-from steeplechase.configuration.measurements.attention import Cells as Cells
-from steeplechase.configuration.measurements.attention import uniform_concentration as uniform_concentration
-from steeplechase.configuration.measurements.latency import LatencyResult as LatencyResult
-from steeplechase.configuration.measurements.latency import Machine as Machine
-from steeplechase.configuration.measurements.own_measurement import OwnMeasurementResult as OwnMeasurementResult
-from steeplechase.configuration.measurements.perplexity import PerplexityResult as PerplexityResult
-from steeplechase.configuration.measurements.rare_words import RareWordsResult as RareWordsResult
-from steeplechase.configuration.measurements.rare_words import WordEmbeddingsResult as WordEmbeddingsResult
+import steeplechase.configuration.measurements  # noqa: F401 - its files declare the results of measurements
 from steeplechase.configuration.stage_result import Curve as Curve
 from steeplechase.configuration.stage_result import Real as Real
 from steeplechase.configuration.stage_result import Result as Result

@@ -214,7 +214,7 @@ class UntrainedResult(Result):
 class DivergedFineTuning(Result):
     """A fine-tuning whose loss or logits were not finite."""
 
-    diverged: ClassVar[tuple[str, ...]] = ("fine_tune", "probe", "linear_probe", "minimal_pairs", "perplexity")
+    diverged: ClassVar[tuple[str, ...]] = ("fine_tune", "probe", "linear_probe", "minimal_pairs")
     task: str | None = None
     seed: Whole | None = None
     step: Whole | None = None

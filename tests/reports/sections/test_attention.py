@@ -6,8 +6,8 @@ import pytest
 
 from reports.report import Report, build
 from reports.sections.attention import AttentionMaps
+from steeplechase.configuration.measurements.attention import ALL, PER_HEAD, TEXT, uniform_concentration
 from steeplechase.ledger.snapshot import Snapshot
-from steeplechase.ledger.stage_results import ALL, PER_HEAD, TEXT, uniform_concentration
 from tests.factories.read_reports import figure_data, picture, rows_of
 from tests.factories.reports import Trial, document, snapshot
 

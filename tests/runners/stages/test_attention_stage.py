@@ -12,9 +12,9 @@ from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels
 from runners.stages.attention import near_and_far_masks
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.measurements.attention import uniform_concentration
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.canonical import canonical
-from steeplechase.ledger.stage_results import uniform_concentration
 
 LENGTHS = st.integers(3, 80)
 

@@ -23,10 +23,10 @@ from search_space.candidate import Candidate
 from search_space.objective import LanguageModel
 from search_space.recipe import Recipe
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.measurements.perplexity import PerplexityResult
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.ledger.records import Status
 from steeplechase.ledger.rows import read_result
-from steeplechase.ledger.stage_results import PerplexityResult
 from steeplechase.tasks.language_model_texts import LanguageModelText
 from steeplechase.tasks.objectives import build_model
 from tests.factories import simulated_training as simulated

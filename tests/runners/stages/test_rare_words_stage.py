@@ -17,11 +17,11 @@ from runners.training.checkpoint import save_checkpoint
 from search_space.architecture import Architecture
 from search_space.rare_words import RareWords, Variant
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.measurements.rare_words import RareWordsResult, WordEmbeddingsResult
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import Status
 from steeplechase.ledger.rows import read_result
-from steeplechase.ledger.stage_results import RareWordsResult, WordEmbeddingsResult
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.rare_words import add_words

@@ -14,6 +14,7 @@ from runners.search.next_arms import importance_of_axes
 from runners.stage_watch import StageWatch
 from runners.stages.stage import THREADS, this_driver
 from runners.work_queue import StageTask
+from steeplechase.foundation.devices import is_gpu
 from steeplechase.foundation.environment import machine
 from steeplechase.foundation.errors import ReportedError, StoppedError, UserError
 from steeplechase.ledger.amendments import set_fact_of_version
@@ -172,5 +173,5 @@ def timed(
 
 def _executor_of(request: RunRequest) -> Executor:
     """Return the requested executor."""
-    on_gpu = any(arm.candidate.recipe.device == "cuda" for arm in request.experiment.arms)
+    on_gpu = any(is_gpu(arm.candidate.recipe.device) for arm in request.experiment.arms)
     return open_executor(request.paths.stages, request.settings, on_gpu)

@@ -8,6 +8,7 @@ from reports.statistics.results import Results
 from reports.table import Column, Row, number, words
 from search_space.cards import utilisation
 from steeplechase.configuration.stage_label import PRETRAIN
+from steeplechase.foundation.devices import is_gpu
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.stage_results import PretrainResult
 
@@ -22,7 +23,7 @@ def _rows(results: Results) -> Iterator[Row]:
     """Yield a row per arm on GPUs; none before a stage of it has finished."""
     gpu = results.snapshot.manifest.get("gpu")
     card = str(gpu.get("card")) if isinstance(gpu, dict) else ""
-    for arm in (arm for arm in results.arms if arm.candidate.recipe.device == "cuda"):
+    for arm in (arm for arm in results.arms if is_gpu(arm.candidate.recipe.device)):
         recipe = arm.candidate.recipe
         records = [r for history in results.trials[arm.name] for r in history.finished(PRETRAIN)]
         tokens, seconds, peaks, before = 0.0, 0.0, list[int](), dict[str | None, float]()

@@ -23,7 +23,7 @@ from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from steeplechase.configuration.plugin_folders import are_loaded
 from steeplechase.configuration.stage_label import TASK_STAGES, UNTRAINED, StageLabel
-from steeplechase.foundation.devices import NONE, card
+from steeplechase.foundation.devices import NONE, card, is_gpu
 from steeplechase.foundation.environment import processor
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import JsonValue
@@ -109,7 +109,7 @@ def _measured_in(path: Path, store: ArtifactStore, measured_folders: Counter[str
                 arm = None if record.trial is None else arm_of[record.trial]
                 declared = table if arm is None or arm.tuning_trial_of is None else tuning
                 measured = _measurement(record, arm, declared, store, measured_folders)
-                if same_card or measured.device != "cuda":
+                if same_card or not is_gpu(measured.device):
                     yield measured
 
 

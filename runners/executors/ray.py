@@ -25,6 +25,7 @@ from runners.executors.tune_adapter import CONTINUE, STOP, TuneAdapter
 from runners.settings import RunSettings
 from runners.work_queue import Failure, StageTask
 from steeplechase.foundation.child_process import module_command
+from steeplechase.foundation.devices import is_gpu
 from steeplechase.foundation.errors import MachineError, StoppedError
 from steeplechase.foundation.locking import Holder
 from steeplechase.foundation.scratch import scratch_folder
@@ -280,7 +281,7 @@ class _Host:
 
 def is_placed(task: StageTask) -> bool:
     """Return whether Ray places a task: those of trials, and shared ones that need a GPU."""
-    return task.trial is not None or task.stage.declaration.computes_on == "cuda"
+    return task.trial is not None or is_gpu(task.stage.declaration.computes_on)
 
 
 def open_executor(store: Path, settings: RunSettings, trains_on_gpu: bool = False) -> RayExecutor:

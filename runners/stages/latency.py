@@ -23,7 +23,7 @@ from steeplechase.configuration.measurements.latency import Latency, LatencyResu
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.canonical import differences, fingerprint
-from steeplechase.foundation.devices import Device
+from steeplechase.foundation.devices import Device, is_gpu
 from steeplechase.foundation.environment import manifest
 from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.foundation.randomness import stream, stream_seed
@@ -104,7 +104,7 @@ class LatencyStage(ArmsMeasurementStage):
         with _timing_conditions():
             for number in range(rounds):
                 for position in orders.permutation(len(arms)):
-                    elapsed = _seconds(passes[arms[position]], self.device == "cuda")
+                    elapsed = _seconds(passes[arms[position]], is_gpu(self.device))
                     if number >= self.warm_up_rounds:
                         seconds[arms[position]].append(elapsed)
                 context.progress("timing", (number + 1) / rounds)  # between rounds, outside the measured time
@@ -128,12 +128,12 @@ def this_machine(device_name: Device) -> Machine:
     from steeplechase.models.kernels.native.build import arithmetic
 
     device, environment = open_device(device_name), manifest()
-    gpu = device.type == "cuda"
+    gpu = is_gpu(device_name)
     return Machine(
         processor=str(environment["processor"]),
         system=str(environment["system"]),
         instructions=torch.backends.cpu.get_cpu_capability(),
-        device=torch.cuda.get_device_name(device) if gpu else "cpu",
+        device=torch.get_device_module(device).get_device_name(device) if gpu else "cpu",
         threads=THREADS,
         clock="wall time between synchronisations" if gpu else "CPU time of the process",
         python=str(environment["python"]),
@@ -183,10 +183,10 @@ def _seconds(forward: ForwardPass, gpu: bool) -> float:
         start = time.process_time_ns()
         forward()
         return (time.process_time_ns() - start) / 1e9
-    torch.cuda.synchronize()
+    torch.accelerator.synchronize()
     start = time.perf_counter_ns()
     forward()
-    torch.cuda.synchronize()
+    torch.accelerator.synchronize()
     return (time.perf_counter_ns() - start) / 1e9
 
 

@@ -24,7 +24,7 @@ from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.configuration.plugin_folders import COPIES, copied
 from steeplechase.configuration.plugins import Plugin, plugin_of, sources_of
 from steeplechase.foundation.canonical import canonical, fingerprint
-from steeplechase.foundation.devices import Device, Precision, accelerator
+from steeplechase.foundation.devices import Device, Precision, accelerator, is_gpu
 from steeplechase.foundation.schema import JsonValue, Schema
 from steeplechase.ledger.records import Record
 from steeplechase.models.kernels.native.build import arithmetic
@@ -201,7 +201,7 @@ class Stage:
         environment: dict[str, JsonValue] = {name: installed_version(name) for name in self.declaration.libraries}
         if self.declaration.uses_kernels:
             environment["operators"] = arithmetic()
-        if self.declaration.computes_on == "cuda":
+        if is_gpu(self.declaration.computes_on):
             environment |= accelerator()
         if self.declaration.compiled:
             environment["compiler"] = COMPILER

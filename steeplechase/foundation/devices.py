@@ -1,7 +1,7 @@
 """The devices that a model is computed on, and what is known of this machine's without importing torch.
 
-Another vendor is a name here, and what torch calls it in `steeplechase/models/devices.py`. AMD's GPUs are `cuda` to
-torch's builds for ROCm.
+Another vendor is torch's name for its device here, with what its results depend on in `accelerator`. AMD's GPUs are
+`cuda` to torch's builds for ROCm.
 """
 
 import os
@@ -14,6 +14,7 @@ from typing import Literal
 
 Device = Literal["cpu", "cuda"]
 """Processors, and GPUs of NVIDIA or AMD."""
+PROCESSOR = "cpu"
 
 Precision = Literal["float32", "tensorfloat32", "bfloat16"]
 """Of matrix products, and with bfloat16 of what lies between them."""
@@ -25,6 +26,11 @@ SHARE = "STEEPLECHASE_GPU_SHARE"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 DRIVER_FILES = Path("/proc/driver/nvidia/gpus")
 NONE, SECONDS_TO_ASK = "none", 10.0
+
+
+def is_gpu(device: str) -> bool:
+    """Return whether a device computes beside its host and has memory of its own."""
+    return device != PROCESSOR
 
 
 @cache

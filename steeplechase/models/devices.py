@@ -6,7 +6,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from steeplechase.foundation.devices import NONE, Device, triton_version
+from steeplechase.foundation.devices import NONE, Device, is_gpu, triton_version
 from steeplechase.foundation.errors import MachineError
 
 WITHOUT_COPIES = ("cpu", "meta")
@@ -15,8 +15,8 @@ WITHOUT_COPIES = ("cpu", "meta")
 
 def open_device(name: Device) -> torch.device:
     """Return the device. Raises MachineError if this machine does not have it."""
-    if name == "cuda" and not torch.cuda.is_available():
-        raise MachineError("recipe.device: cuda is not available on this machine; allowed here: cpu")
+    if is_gpu(name) and not torch.get_device_module(name).is_available():
+        raise MachineError(f"recipe.device: {name} is not available on this machine; allowed here: cpu")
     if name == "cuda" and triton_version() == NONE:
         raise MachineError(
             "recipe.device: cuda needs Triton, without which convolutions have other bits and many more kernels, and "

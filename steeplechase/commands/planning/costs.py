@@ -26,6 +26,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import SourceEncoder
 from steeplechase.configuration.fine_tuning_runs import settings_of
 from steeplechase.configuration.measurements.latency import Latency, part_flops, part_parameters
+from steeplechase.foundation.devices import is_gpu
 from steeplechase.foundation.schema import JsonValue
 
 FROM_FLOPS = 1e16  # minutes of a GPU
@@ -83,7 +84,7 @@ def _hours_by_card(experiment: Experiment, plan: Plan) -> Iterator[tuple[Card, G
 
 
 def _is_for_gpus(experiment: Experiment, train_flops: float) -> bool:
-    on_gpu = any(arm.candidate.recipe.device == "cuda" for arm in experiment.arms)
+    on_gpu = any(is_gpu(arm.candidate.recipe.device) for arm in experiment.arms)
     return experiment.has_trials and (on_gpu or train_flops >= FROM_FLOPS)
 
 

@@ -19,7 +19,7 @@ from runners.work_queue import StageTask
 from search_space.cards import utilisation
 from steeplechase.commands.terminal.screen import ENDED, Screen, counts, trial_grid
 from steeplechase.configuration.stage_label import StageLabel
-from steeplechase.foundation.devices import card
+from steeplechase.foundation.devices import card, is_gpu
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.records import Record
 
@@ -232,7 +232,7 @@ def _cells(work: StageTask, progress: StageProgress, seconds: float) -> Iterator
 def _utilisation(work: StageTask, tokens_per_second: float) -> float | None:
     """Return the model FLOPs utilisation of each GPU of a pretraining stage; None of other stages and cards."""
     declaration = work.stage.declaration
-    if not isinstance(declaration, PretrainStage) or declaration.candidate.recipe.device != "cuda":
+    if not isinstance(declaration, PretrainStage) or not is_gpu(declaration.candidate.recipe.device):
         return None
     recipe = declaration.candidate.recipe
     flops_a_token = stage_flops(work.stage) / max(1, tokens_of(work))

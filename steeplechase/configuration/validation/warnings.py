@@ -19,7 +19,7 @@ from steeplechase.configuration.designs.point import Changes, label
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.tuning import points_of
 from steeplechase.configuration.validation.search import finishing_warnings
-from steeplechase.foundation.devices import Device
+from steeplechase.foundation.devices import Device, is_gpu
 from steeplechase.foundation.schema import VARIANT_KEY
 
 MISSING = object()
@@ -200,9 +200,9 @@ ON_GPU = "recipe.activation_checkpointing: full saves nearly all activations"
 
 def memory_warnings(experiment: Experiment, device: Device, memory: float) -> Iterator[str]:
     """Yield the arms that need more than the bytes of their device, grouped by their need; not those refused."""
-    place = "machine" if device == "cpu" else "machine's GPU"
-    refused = {name for names in _refused(experiment, memory).values() for name in names} if device == "cuda" else ()
-    retried = ". A stage that runs out goes on with twice the micro-batches" if device == "cuda" else ""
+    place = "machine's GPU" if is_gpu(device) else "machine"
+    refused = {name for names in _refused(experiment, memory).values() for name in names} if is_gpu(device) else ()
+    retried = ". A stage that runs out goes on with twice the micro-batches" if is_gpu(device) else ""
     needs = {
         arm.name: least_memory(arm.candidate) for arm in experiment.arms if arm.candidate.recipe.device == device
     }
@@ -235,7 +235,7 @@ def least_memory(candidate: Candidate) -> tuple[int, int]:
     sequences = recipe.batch_sequences // recipe.micro_batches
     length, size = recipe.sequence_length, VALUE_BYTES[recipe.precision]
     activations = activation_memory(architecture, length, sequences, size, recipe.dropout).total
-    return weights, -(-activations // recipe.processes) if recipe.device == "cuda" else activations
+    return weights, -(-activations // recipe.processes) if is_gpu(recipe.device) else activations
 
 
 def named(names: list[str], among: int) -> str:
@@ -252,7 +252,7 @@ def _refused(experiment: Experiment, memory: float) -> dict[tuple[int, int], lis
         recipe = arm.candidate.recipe
         smallest = recipe.with_more_micro_batches or recipe
         need = least_memory(arm.candidate.model_copy(update={"recipe": smallest}))
-        if recipe.device == "cuda" and sum(need) > memory:
+        if is_gpu(recipe.device) and sum(need) > memory:
             needs[arm.name] = need
     return _by_need(needs)
 

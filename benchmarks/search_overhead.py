@@ -13,7 +13,6 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import get_args
 
 from rich.console import Console
 from rich.table import Table
@@ -22,9 +21,10 @@ from runners.replay.simulated import SimulatedStages
 from runners.scheduler import Step, next_step, proposed_step
 from runners.scheduling.rows import Fact, Row
 from runners.scheduling.state import RunState
-from steeplechase.configuration.designs.search import PolicyName, Search
+from steeplechase.configuration.designs.search import Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.policies import POLICIES
 from steeplechase.configuration.pretraining import Pretraining
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.stage_results import PretrainResult
@@ -58,7 +58,7 @@ def experiment_of(candidates: int, proposer: str, cohort: int, hurdle: str) -> E
     shipped = load_experiment(EXPERIMENT, "smoke")
     space = {"recipe.dropout": DROPOUTS, "recipe.weight_decay": DECAYS, "bottleneck_ratio": (1, 2, 4)}
     chosen: dict[str, object] = {"cohort": cohort, "sampler": proposer}
-    if proposer in get_args(PolicyName):
+    if proposer in POLICIES:
         chosen = {"policy": proposer, "trainings": float(candidates), "tournament": EVOLUTION}
         hurdle = "pause"
     rungs = shipped.pretraining.rung_tokens

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from numpy.random import Generator
 
-from steeplechase.configuration.designs.search import Tournament
+from steeplechase.configuration.policies.policy import Policy, Tournament
 
 KNOWN_IN_A_ROW = 1000
 """Children in a row that equal candidates of before, after which the space counts as exhausted."""
@@ -68,8 +68,12 @@ class Member:
 class Evolution:
     """State of an evolution: a function of the observations, their order and the seed."""
 
-    def __init__(self, settings: Tournament, points: Sequence[int], breeder: Breeder, generator: Generator) -> None:
-        self._settings, self._points, self._breeder, self._generator = settings, points, breeder, generator
+    def __init__(
+        self, policy: Policy, settings: Tournament, shares: Sequence[float], breeder: Breeder, generator: Generator
+    ) -> None:
+        """Begin an evolution; `shares` are those of a training at each point of it."""
+        self._policy, self._settings, self._breeder, self._generator = policy, settings, breeder, generator
+        self._points = policy.points(shares, settings)
         """Points at which a child may stop; hurdles stand at all but the last one."""
         self.hurdles: list[float] = []
         """The loss that a child must be under at each rung, for those that are set."""
@@ -142,7 +146,7 @@ class Evolution:
         """Add a member; one dies if the population was full, and a hurdle may be set."""
         self.finished[member.candidate] = member
         if len(self.population) >= self._settings.population:
-            self.population.pop(max(self._group(), key=lambda place: (self.population[place].loss, -place)))
+            self.population.pop(self._policy.dies([each.loss for each in self.population], self._group))
         self.population.append(member)
         self._children += 1
         self._set_hurdle()

@@ -16,16 +16,15 @@ from runners.scheduling.trial import Trial, value_at_hurdle
 from runners.search.breeding import BreedingPool, ScoreFitness
 from runners.stage_labels import pretrain_labels
 from steeplechase.configuration.arm import BASELINE, Arm
-from steeplechase.configuration.designs.search import PROGRESSIVE_HURDLES
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.metrics import SCORE
+from steeplechase.configuration.policies import policy_of
+from steeplechase.configuration.policies.policy import ROUNDING
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.randomness import stream
 from steeplechase.ledger.records import Decision, KnownArm, Record, Status
 from steeplechase.ledger.task_references import TaskReferences
-
-ROUNDING = 1e-9  # sums of shares of a training
 
 
 class Race:
@@ -91,10 +90,9 @@ class RaceOfTrials:
         self._bred = BreedingPool(experiment)
         costs = np.array(experiment.pretraining.stage_ends) / experiment.pretraining.tokens
         generator = stream(design.seed, f"policy {design.policy}")
-        points = [min(int(np.searchsorted(costs, design.tournament.trained_share - ROUNDING)) + 1, len(costs))]
-        if design.policy == PROGRESSIVE_HURDLES:
-            points = [*range(1, len(costs) + 1)]
-        self._evolution = Evolution(design.tournament, points, self._bred, generator)
+        self._evolution = Evolution(
+            policy_of(design.policy), design.tournament, costs.tolist(), self._bred, generator
+        )
         self._race = Race(self._evolution, costs, design.trainings)
         self._at_once, self._population = design.at_once, design.tournament.population
         self._fitness = ScoreFitness(experiment, references) if design.objectives[0] == SCORE else None

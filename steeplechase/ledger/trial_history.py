@@ -9,13 +9,13 @@ from statistics import fmean
 from typing import Protocol
 
 from steeplechase.configuration.hurdles.rank_checked import RankChecked
+from steeplechase.configuration.policies import POLICIES, policy_of
 from steeplechase.configuration.stage_label import FINE_TUNE, PRETRAIN, TASK_STAGES, StageLabel, fine_tuning_cells
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import TrialRows
 from steeplechase.ledger.records import Decision, KnownArm, Record, Status, TrialRow, TrialStatus, primary_score
 from steeplechase.ledger.stage_results import FineTuneResult
 
-PROGRESSIVE_HURDLES = "progressive_hurdles"
 """The policy that has hurdles of its own."""
 
 
@@ -128,15 +128,16 @@ def final_statuses(statuses: Mapping[str, Status]) -> Iterator[Status]:
 def stopped_at_end_of_budget(decisions: Iterable[Decision], policy: str | None) -> frozenset[str]:
     """Return the trials that waited at a pause when the budget of a search's policy ended.
 
-    Their decisions have no threshold. Nor have those of the trials whose values set a hurdle of the policy
-    `progressive_hurdles`, which come before every decision of their level that has one.
+    Their decisions have no threshold. Nor have those of the trials whose values set a hurdle of a policy that has
+    hurdles, which come before every decision of their level that has one.
     """
     if policy is None:
         return frozenset()
+    sets_hurdles = policy in POLICIES and policy_of(policy).has_hurdles
     with_hurdle: set[int] = set()
     ended: set[str] = set()
     for decision in decisions:
-        has_hurdle = policy != PROGRESSIVE_HURDLES or decision.level in with_hurdle
+        has_hurdle = not sets_hurdles or decision.level in with_hurdle
         if decision.threshold is not None:
             with_hurdle.add(decision.level)
         elif has_hurdle and not decision.cleared and decision.value is not None:

@@ -14,6 +14,8 @@ from search_space.structure import Structure
 from search_space.structure.option import StackName
 from steeplechase.configuration.designs.axes import POINTS_TRIED, impossible_with_every_option
 from steeplechase.configuration.designs.axis_values import VALUES_AT_MOST, Axis
+from steeplechase.configuration.policies import PolicyName, policy_of
+from steeplechase.configuration.policies.policy import Tournament
 from steeplechase.foundation.errors import Violation, listed_twice
 from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Seed
 
@@ -40,30 +42,8 @@ Objective = Literal["held_out_loss", "score", "parameters", "forward_flops", "tr
 it cannot be reproduced on another machine."""
 
 
-PROGRESSIVE_HURDLES = "progressive_hurdles"
-PolicyName = Literal["progressive_hurdles", "tournament"]
-"""A policy of `runners/policies`."""
 BY_COHORT = ("cohort", "sampler", "random_share", "max_seeds", "warm_start")
 """Fields of a search by cohorts, which a policy does without."""
-
-Rate = Annotated[float, Field(gt=0, le=1)]
-
-
-class Tournament(Schema):
-    """Parameters of tournament selection; defaults from So et al. 2019 (100, 30, 0.025)."""
-
-    population: Count = 100
-    """Size of the population."""
-    tournament_size: Count = 30
-    """Candidates of a tournament, at most the population."""
-    mutation_rate: Rate = 0.025
-    """Probability that a gene of a child is redrawn; a child that equals its parent is mutated again."""
-    initial_population: Literal["baseline", "random"] = "baseline"
-    """First generation: mutations of the baseline, or uniform draws, until the population is full."""
-    children_per_hurdle: Count | None = None
-    """Of the policy `progressive_hurdles`: finished children between two hurdles. Default: the population."""
-    trained_share: Rate = 1.0
-    """Of the policy `tournament`: the share of a training that each child gets."""
 
 
 class Search(Schema):
@@ -202,8 +182,7 @@ class Search(Schema):
                 yield Violation((name,), f"has no effect with policy {self.policy}; leave it out")
         if self.objectives not in (("held_out_loss",), ("score",)):
             yield Violation(("objectives",), f"policy {self.policy} has one objective, held_out_loss or score")
-        trained_to_the_end = self.policy != PROGRESSIVE_HURDLES and self.tournament.trained_share == 1
-        if self.objectives == ("score",) and not trained_to_the_end:
+        if self.objectives == ("score",) and not policy_of(self.policy).trains_to_the_end(self.tournament):
             message = (
                 "a score is measured at the end of a training alone. Did you mean policy: tournament, which trains "
                 "every child to the end, or cohorts under a hurdle with a probe?"

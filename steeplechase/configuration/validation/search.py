@@ -13,6 +13,8 @@ from steeplechase.configuration.arm import BASELINE, changed_arm
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.designs.axes import grid, grid_size
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.policies import policy_of
+from steeplechase.configuration.policies.policy import ROUNDING
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import JsonValue
@@ -129,7 +131,6 @@ def policy_violations(experiment: Experiment) -> Iterator[Violation]:
 
 POINTS_COUNTED = 512
 """Largest grid of which the possible points are counted."""
-ROUNDING = 1e-9
 
 
 def finishing_notes(experiment: Experiment) -> Iterator[str]:
@@ -224,28 +225,18 @@ def _cohorts(experiment: Experiment, design: Search) -> list[int]:
 def _most_under_policy(experiment: Experiment, design: Search, asked: int) -> int:
     """Return how many full trainings the policy's budget has, less what its hurdles or its share of one take."""
     assert design.trainings is not None
+    assert design.policy is not None
     pretraining = experiment.pretraining
     shares = [rung / pretraining.tokens for rung in pretraining.rung_tokens]
-    left, settings = float(design.trainings), design.tournament
-    if design.policy == "progressive_hurdles":
-        each = settings.children_per_hurdle or settings.population
-        asked -= each * len(shares)
-        left -= sum((each - 1) * shares[0] + share for share in shares)
-    elif shares and settings.trained_share <= shares[-1] + ROUNDING:
-        return 0
-    return max(0, min(asked, floor(left + ROUNDING)))
+    most = policy_of(design.policy).most_finished(design.trainings, shares, design.tournament, asked)
+    return max(0, floor(most + ROUNDING))
 
 
 def _reason(experiment: Experiment, design: Search) -> str:
     hurdle = experiment.pretraining.hurdle
-    if design.policy == "progressive_hurdles":
-        settings, rungs = design.tournament, len(experiment.pretraining.rung_tokens)
-        each = settings.children_per_hurdle or settings.population
-        return f"{each} children set each of {rungs} hurdles, and the budget has {design.trainings:g} full trainings"
-    if design.policy is not None and design.tournament.trained_share < 1:
-        return f"{design.policy} trains each to a share of {design.tournament.trained_share:g}"
-    if design.policy is not None:
-        return f"the budget of the policy has {design.trainings:g} full trainings"
+    if design.policy is not None and design.trainings is not None:
+        rungs = len(experiment.pretraining.rung_tokens)
+        return policy_of(design.policy).limit(design.trainings, rungs, design.tournament)
     if hurdle.kind == "progressive_mean":
         setting = min(len(experiment.pretraining.rung_tokens), len(_cohorts(experiment, design)))
         sizes = sum(_cohorts(experiment, design)[:setting])

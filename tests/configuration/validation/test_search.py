@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.configuration.designs.search import Tournament
 from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.policies.policy import Tournament
 from steeplechase.configuration.validation.search import finishing_notes, finishing_warnings, most_finished
 from steeplechase.foundation.errors import ConfigurationError
 from tests.runners.policies.test_evolution import POINTS, raced

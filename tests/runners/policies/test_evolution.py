@@ -8,7 +8,8 @@ import pytest
 
 from runners.policies.evolution import Action, Evolution
 from runners.scheduling.race_of_trials import Race
-from steeplechase.configuration.designs.search import Tournament
+from steeplechase.configuration.policies import policy_of
+from steeplechase.configuration.policies.policy import Tournament
 
 POINTS = 3
 
@@ -31,14 +32,15 @@ class Scripted:
 def raced(
     table: Sequence[tuple[float, ...]],
     settings: Tournament,
-    points: Sequence[int] = (1, 2, 3),
+    policy: str = "progressive_hurdles",
     order: Iterable[int] | None = None,
     budget: float = 99.0,
 ) -> tuple[Evolution, Race, list[Action], Scripted]:
     """Return a search of one worker whose children have the losses of a table, with its actions."""
     breeder = Scripted(range(len(table)) if order is None else order)
-    evolution = Evolution(settings, points, breeder, np.random.default_rng(0))
-    race, actions = Race(evolution, np.arange(1, POINTS + 1) / POINTS, budget), list[Action]()
+    shares = np.arange(1, POINTS + 1) / POINTS
+    evolution = Evolution(policy_of(policy), settings, shares.tolist(), breeder, np.random.default_rng(0))
+    race, actions = Race(evolution, shares, budget), list[Action]()
     while found := [*race.next_action(1)]:
         (action,) = found
         values = [*table[action.candidate][race.reached.get(action.candidate, 0) : action.points]]
@@ -103,7 +105,7 @@ def test_a_hurdle_is_set_without_diverged_children_and_waits_for_one_that_has_no
 
 def test_the_least_fit_dies_in_a_tournament() -> None:
     table = [(9.0, 9.0, loss) for loss in (1.0, 4.0, 2.0, 3.0)]
-    policy, _, actions, _ = raced(table, Tournament(population=2, tournament_size=2), (3,))
+    policy, _, actions, _ = raced(table, Tournament(population=2, tournament_size=2), "tournament")
     assert [action.points for action in actions] == [POINTS] * 4
     assert [member.candidate for member in policy.population] == [0, 3]  # the newest enters after the death
 
@@ -111,7 +113,7 @@ def test_the_least_fit_dies_in_a_tournament() -> None:
 def test_a_child_that_equals_one_of_before_costs_nothing_and_counts() -> None:
     table = [(3.0, 2.0, 1.0), (4.0, 3.0, 2.0), (5.0, 4.0, 3.0)]
     settings = Tournament(population=3, tournament_size=1)
-    policy, race, actions, _ = raced(table, settings, (3,), order=[0, 0, 1, 0, 2, 1])
+    policy, race, actions, _ = raced(table, settings, "tournament", order=[0, 0, 1, 0, 2, 1])
     assert [action.candidate for action in actions] == [0, 1, 2]
     assert race.spent == pytest.approx(3.0)
     assert sum(member.candidate == 0 for member in policy.population) >= 1

@@ -41,7 +41,7 @@ DRAWN_IDENTITY = "drawn identity"
 PARENTS = "parents"
 """Fact in the ledger: the parent of each mutant of a finished search by evolution."""
 FORMER_TIMINGS = "timing.json"
-"""File in which earlier versions stored the times of a latency experiment."""
+"""File in which earlier versions stored times."""
 
 
 @dataclass(frozen=True)

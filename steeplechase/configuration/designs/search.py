@@ -116,7 +116,8 @@ class Search(Schema):
                 if value in values[:position]:
                     yield Violation(location, f"{value!r} is listed twice on this axis")
                 elif _kind(value) is not None and _kind(value) in map(_kind, values[:position]):
-                    remedy = f"let its fields vary on axes of their own, such as {path}.kernel_size"
+                    field = next(name for each in (value, *values[:position]) for name in each if name != "kind")
+                    remedy = f"let its fields vary on axes of their own, such as {path}.{field}"
                     yield Violation(location, f"{_kind(value)} is listed twice on this axis; {remedy}")
                 else:
                     options, alone = self._options(path), {path: value}

@@ -80,7 +80,7 @@ def one_torch_thread() -> Iterator[None]:
     if (torch := sys.modules.get("torch")) is not None:
         torch.set_num_threads(1)
         if SAME_EXAMPLES:
-            torch.manual_seed(0)
+            torch.default_generator.manual_seed(0)  # torch.manual_seed keeps a traceback of every call for a GPU
     yield
     if (torch := sys.modules.get("torch")) is not None:
         torch.set_deterministic_debug_mode("default")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -174,27 +174,20 @@ def _ours(**changes: Any) -> Architecture:
 
 
 def xlnet(**changes: Any) -> nn.Module:
-    """Return XLNet's encoder; its sinusoids are in its own precision, not in float32 alone."""
+    """Return XLNet's encoder; transformers has its sinusoids in float32 whatever the model's type is."""
     sizes = {"d_model": 32, "n_layer": 3, "n_head": 4, "d_inner": 64, "vocab_size": VOCABULARY}
-    body: nn.Module = XlNetInItsPrecision(transformers.XLNetConfig(**{**sizes, "mem_len": None, **changes}))
-    return body
+    body: Any = transformers.XLNetModel(transformers.XLNetConfig(**{**sizes, "mem_len": None, **changes}))
 
-
-class XlNetInItsPrecision(transformers.XLNetModel):  # type: ignore[misc]
-    """Transformers computes the angles of relative positions in float32 whatever the model's type is."""
-
-    def relative_positional_encoding(
-        self, qlen: int, klen: int, bsz: int | None = None, device: torch.device | None = None
-    ) -> Tensor:
+    def in_its_precision(qlen: int, klen: int, bsz: int, device: torch.device | None = None) -> Tensor:
         """Return their encoding [distances batch width], reversed in the second half of a batch with `bi_data`."""
-        assert bsz is not None
         distances = torch.arange(klen, -qlen, -1.0, dtype=torch.float64)
-        rates = 10_000.0 ** (-torch.arange(0, self.d_model, 2.0, dtype=torch.float64) / self.d_model)
-        forwards, backwards = (
-            self.positional_embedding(sign * distances, rates, bsz // (2 if self.bi_data else 1)) for sign in (1, -1)
-        )
-        encoding = torch.cat([forwards, backwards], 1) if self.bi_data else forwards
-        return encoding.to(self.dtype)
+        rates = 10_000.0 ** (-torch.arange(0, body.d_model, 2.0, dtype=torch.float64) / body.d_model)
+        rows = bsz // (2 if body.bi_data else 1)
+        both = [body.positional_embedding(sign * distances, rates, rows) for sign in (1, -1)[: 1 + body.bi_data]]
+        return torch.cat(both, 1).to(body.dtype)
+
+    body.relative_positional_encoding = in_its_precision
+    return cast(nn.Module, body)
 
 
 def _gpt() -> nn.Module:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from runners.executors import local
 from runners.executors.local import LocalExecutor, _gpus, worker_environment
 from runners.executors.ray import is_placed
-from runners.executors.ray_trainable import gpu_share, gpus_of_processes
 from runners.executors.worker import failure
 from runners.journal import ATTEMPTS
 from runners.stages.evaluation_set import EvaluationSetStage
@@ -191,6 +190,8 @@ def test_decisions_of_a_search_do_not_depend_on_process_deaths(
 
 @given(st.integers(1, 64), st.integers(1, 200))
 def test_as_many_trials_fit_on_the_gpus_as_run_at_a_time_with_the_largest_share(gpus: int, workers: int) -> None:
+    from runners.executors.ray_trainable import gpu_share  # imports Ray
+
     share = gpu_share(gpus, workers)
     a_gpu_holds = round(1 / share)
     assert a_gpu_holds * gpus >= workers
@@ -203,4 +204,6 @@ def test_as_many_trials_fit_on_the_gpus_as_run_at_a_time_with_the_largest_share(
 )
 def test_a_trial_of_several_processes_has_the_shares_of_all(share: float, processes: int, gpus: float) -> None:
     """More than one GPU is a whole number, as Ray needs."""
+    from runners.executors.ray_trainable import gpus_of_processes
+
     assert gpus_of_processes(share, processes) == gpus

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reports.statistics.reading import results_of
-from runners.tracking import TrackingStore, mirror, mlflow_tables
+from runners.tracking import TrackingStore, mirror
 from runners.tracking.measurements import SCORE, Score, final_values
 from runners.tracking.mirrored_run import IDENTITY_TAG, SCORE_TAG, MirroredRun
 from runners.tracking.runs import projected
@@ -82,7 +82,7 @@ def test_what_somebody_has_changed_is_mended(store: TrackingStore, report: Path,
 @pytest.fixture
 def as_a_server(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Return a function after which stores are written by MLflow's own calls, as servers are."""
-    return lambda: monkeypatch.setattr(mlflow_tables, "RunTables", lambda _: None)
+    return lambda: monkeypatch.setattr("runners.tracking.mlflow_tables.RunTables", lambda _: None)
 
 
 def named(store: TrackingStore) -> dict[str, list[Any]]:

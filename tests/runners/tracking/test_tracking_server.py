@@ -12,7 +12,6 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from mlflow.server.security_utils import is_allowed_host_header
 
 from runners.tracking import TrackingStore, serve
 from runners.tracking.connectivity import ENFORCED, server_environment
@@ -40,6 +39,8 @@ def silent_port() -> Iterator[int]:
 
 
 def test_a_server_ignores_the_users_settings() -> None:
+    from mlflow.server.security_utils import is_allowed_host_header
+
     given = {"MLFLOW_SERVER_DISABLE_SECURITY_MIDDLEWARE": "true", "MLFLOW_HOST": "0.0.0.0", "PATH": "/bin"}
     environment = server_environment(given, 5001)
     assert environment.keys() - ENFORCED.keys() == {"PATH", "MLFLOW_SERVER_ALLOWED_HOSTS"}

@@ -1,4 +1,4 @@
-"""The soft cap of attention's scores: transformers' Gemma 2, hidden keys, decoding, costs, bad inputs."""
+"""The soft cap of attention's scores: transformers' Gemma 2, costs, refusals; windows: test_attention_windows.py."""
 
 import math
 from types import SimpleNamespace
@@ -6,38 +6,23 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
-from transformers.models.gemma2.modeling_gemma2 import eager_attention_forward
 
 from search_space.activation_memory import activation_memory
 from search_space.architecture import Architecture
 from search_space.cost import CONVENTIONS
 from search_space.sublayer.attention import BLOCK
-from search_space.visibility import Visibility
 from steeplechase.models.activation_checkpointing import saved_bytes
 from steeplechase.models.attention_maps import attention_map
-from steeplechase.models.continuation import by_head, continuation_of
+from steeplechase.models.continuation import by_head
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.initialisation import initialise
 from steeplechase.models.sublayer.attention import Sublayer
-from tests.factories.small_experiments import stir
-from tests.factories.sublayers import attention_of
+from tests.factories.sublayers import SIZES, drawn_inputs, stirred_attention
 
-SIZES: dict[str, Any] = {"depth": 1, "width": 16, "embedding_width": 16, "heads": 4, "vocabulary_size": 40}
 CAP = 0.2  # so low that it bends the scores of these inputs
 
 
-def built(dropout: float = 0.0, **fields: Any) -> Sublayer:
-    architecture = Architecture.model_validate({**SIZES, "attention_score_cap": CAP, **fields})
-    assert [*architecture.violations()] == []
-    attention = attention_of(architecture, dropout)
-    initialise(attention, 1)
-    stir(attention)
-    return attention.double().eval()
-
-
-def drawn(length: int, rows: int = 2) -> Tensor:
-    return torch.randn(rows, length, 16, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+def built(**fields: Any) -> Sublayer:
+    return stirred_attention(**{"attention_score_cap": CAP, **fields})
 
 
 @pytest.mark.parametrize("position", ["none", "rotary"])
@@ -45,7 +30,9 @@ def drawn(length: int, rows: int = 2) -> Tensor:
 @torch.no_grad()
 def test_it_is_the_attention_of_gemma_2(key_value_heads: int, position: str) -> None:
     """With shared keys, padding and rotary positions, to the rounding of transformers' float32 softmax."""
-    attention, x = built(key_value_heads=key_value_heads, position=position), drawn(11)
+    from transformers.models.gemma2.modeling_gemma2 import eager_attention_forward
+
+    attention, x = built(key_value_heads=key_value_heads, position=position), drawn_inputs(11)
     real = torch.arange(11)[None] < torch.tensor([[11], [7]])
     q, k, v = (
         by_head(part(x), heads)
@@ -68,7 +55,7 @@ def test_it_is_the_attention_of_gemma_2(key_value_heads: int, position: str) -> 
 def test_no_weight_is_more_than_twice_the_cap_above_another_however_large_the_queries() -> None:
     attention = built()
     attention.query.weight.mul_(1e6)
-    weights = attention_map(attention, drawn(9), None)
+    weights = attention_map(attention, drawn_inputs(9), None)
     most, bound = (weights.amax(-1) / weights.amin(-1)).max().item(), math.exp(2 * CAP)
     assert 0.999 * bound < most < bound + 1e-9
 
@@ -77,41 +64,14 @@ def test_no_weight_is_more_than_twice_the_cap_above_another_however_large_the_qu
 @torch.no_grad()
 def test_a_distant_cap_changes_nothing_and_a_near_one_bounds_positions_too(position: str) -> None:
     distant, none = (built(position=position, attention_score_cap=cap) for cap in (1e6, None))
-    assert (distant(drawn(9)) - none(drawn(9))).abs().max() < 1e-9
-    weights = attention_map(built(position=position), drawn(40), None)
+    assert (distant(drawn_inputs(9)) - none(drawn_inputs(9))).abs().max() < 1e-9
+    weights = attention_map(built(position=position), drawn_inputs(40), None)
     assert (weights.amax(-1) / weights.amin(-1)).max() <= torch.tensor(2 * CAP).exp() + 1e-9
-
-
-@pytest.mark.parametrize("length", [9, 6 * BLOCK + 7])
-@pytest.mark.parametrize("visibility", ["bidirectional", "left_to_right", "right_to_left", "prefix"])
-def test_hidden_keys_have_no_weight_and_a_gradient_of_exactly_zero(visibility: Visibility, length: int) -> None:
-    """Outside the window, behind the cause and at padding; in one product with a mask, and block by block."""
-    attention = built(local=6, visibility=visibility, position="rotary")
-    real = (torch.arange(length) < length - 2)[None].expand(2, -1)
-    distance = torch.arange(length)[:, None] - torch.arange(length)
-    side = {"bidirectional": distance > -(9**9), "right_to_left": distance <= 0}.get(visibility, distance >= 0)
-    for padding_mask in (None, real):
-        x = drawn(length).requires_grad_()
-        out = attention(x, padding_mask)
-        for place in (0, length // 2, length - 3):
-            (gradient,) = torch.autograd.grad(out[:, place].sum(), x, retain_graph=True)
-            may = (distance.abs() <= 3)[place] & side[place] & (True if padding_mask is None else real[0])
-            assert ((gradient.abs().sum(-1) > 0) == may).all()
-        assert out.isfinite().all()
-
-
-@pytest.mark.parametrize("parts", [{}, {"local": 4}, {"key_value_heads": 1, "position": "alibi"}])
-@torch.no_grad()
-def test_tokens_one_by_one_equal_one_pass(parts: dict[str, Any]) -> None:
-    attention, x = built(visibility="left_to_right", **parts), drawn(9)
-    continued = continuation_of(attention, None)
-    found = [continued(x[:, :3]), *(continued(x[:, place : place + 1]) for place in range(3, 9))]
-    assert (torch.cat(found, 1) - attention(x)).abs().max() < 1e-12
 
 
 @torch.no_grad()
 def test_in_bfloat16_scores_are_capped_in_float32() -> None:
-    attention, x = built(attention_score_cap=5.0).float(), drawn(9).float()
+    attention, x = built(attention_score_cap=5.0).float(), drawn_inputs(9).float()
     with torch.autocast("cpu", torch.bfloat16):
         found = attention(x)
     assert found.isfinite().all()

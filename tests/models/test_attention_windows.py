@@ -12,27 +12,12 @@ from search_space.visibility import Visibility
 from steeplechase.models.attention_maps import attention_map
 from steeplechase.models.continuation import continuation_of
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.initialisation import initialise
-from steeplechase.models.sublayer.attention import Sublayer
-from tests.factories.small_experiments import stir
-from tests.factories.sublayers import attention_of
+from tests.factories.sublayers import SIZES, drawn_inputs, stirred_attention
 
-SIZES: dict[str, Any] = {"depth": 1, "width": 16, "embedding_width": 16, "heads": 4, "vocabulary_size": 40}
 VISIBILITIES = ("bidirectional", "left_to_right", "right_to_left", "prefix")
 LONG = 6 * BLOCK + 7
-
-
-def built(**fields: Any) -> Sublayer:
-    architecture = Architecture.model_validate({**SIZES, **fields})
-    assert [*architecture.violations()] == []
-    attention = attention_of(architecture, 0.0)
-    initialise(attention, 1)
-    stir(attention)
-    return attention.double().eval()
-
-
-def drawn(length: int, rows: int = 2) -> Tensor:
-    return torch.randn(rows, length, 16, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+CAP = 0.2
+"""Of scores, so low that it bends those of these inputs."""
 
 
 def allowed(visibility: str, length: int, reach: int) -> Tensor:
@@ -42,14 +27,17 @@ def allowed(visibility: str, length: int, reach: int) -> Tensor:
     return {"bidirectional": near, "right_to_left": near & (distance <= 0)}.get(visibility, near & (distance >= 0))
 
 
+@pytest.mark.parametrize("cap", [None, CAP])
 @pytest.mark.parametrize("length", [9, LONG])
 @pytest.mark.parametrize("visibility", VISIBILITIES)
-def test_outside_a_window_every_gradient_is_exactly_zero(visibility: Visibility, length: int) -> None:
+def test_outside_a_window_every_gradient_is_exactly_zero(
+    visibility: Visibility, length: int, cap: float | None
+) -> None:
     """In one product with a mask and block by block; inside it none is, and padding is never read."""
-    attention = built(local=6, visibility=visibility, position="rotary")
+    attention = stirred_attention(local=6, visibility=visibility, position="rotary", attention_score_cap=cap)
     real = (torch.arange(length) < length - 2)[None].expand(2, -1)
     for padding_mask in (None, real):
-        x = drawn(length).requires_grad_()
+        x = drawn_inputs(length).requires_grad_()
         out = attention(x, padding_mask)
         for place in (0, length // 2, length - 3):
             (gradient,) = torch.autograd.grad(out[:, place].sum(), x, retain_graph=True)
@@ -63,8 +51,10 @@ def test_outside_a_window_every_gradient_is_exactly_zero(visibility: Visibility,
 @pytest.mark.parametrize("visibility", VISIBILITIES)
 @torch.no_grad()
 def test_blocks_equal_one_product_with_a_mask(visibility: Visibility, padded: bool) -> None:
-    attention = built(local=80, visibility=visibility, key_value_heads=2, position="rotary", query_key_norm=True)
-    x, lengths = drawn(LONG, 3), torch.tensor([LONG, LONG - 100, 3])
+    attention = stirred_attention(
+        local=80, visibility=visibility, key_value_heads=2, position="rotary", query_key_norm=True
+    )
+    x, lengths = drawn_inputs(LONG, 3), torch.tensor([LONG, LONG - 100, 3])
     real = torch.arange(LONG)[None] < lengths[:, None] if padded else None
     assert attention.declaration.reads_in_blocks(LONG)
     weights = attention_map(attention, x, real)
@@ -77,7 +67,7 @@ def test_blocks_equal_one_product_with_a_mask(visibility: Visibility, padded: bo
 @pytest.mark.parametrize("visibility", ["bidirectional", "left_to_right", "right_to_left"])
 @pytest.mark.parametrize(("length", "local"), [(1, 4), (3, 8), (9, 4), (12, 22), (20, 2)])
 def test_the_pairs_of_a_window_are_those_that_it_reads(visibility: Visibility, length: int, local: int) -> None:
-    declaration = built(local=local, visibility=visibility).declaration
+    declaration = stirred_attention(local=local, visibility=visibility).declaration
     assert declaration.pairs(length) == int(allowed(visibility, length, local // 2).sum())
     (scores,) = (part for part in declaration.components(length) if part.role == "attention scores")
     products = declaration.pairs(length) * (declaration.keys + declaration.values)
@@ -88,33 +78,43 @@ def test_the_pairs_of_a_window_are_those_that_it_reads(visibility: Visibility, l
 @torch.no_grad()
 def test_heads_that_share_keys_are_heads_with_equal_keys(heads: int) -> None:
     """Ainslie et al. 2023: the maps of shared keys and values, repeated, in attention with a key for every head."""
-    shared, whole = built(key_value_heads=heads), built()
+    shared, whole = stirred_attention(key_value_heads=heads), stirred_attention()
     state = shared.state_dict()
     for name in ("key", "value"):
         for part in ("weight", "bias"):
             by_head = state[f"{name}.{part}"].unflatten(0, (heads, -1))
             state[f"{name}.{part}"] = by_head.repeat_interleave(4 // heads, 0).flatten(0, 1)
     whole.load_state_dict(state)
-    assert (shared(drawn(9)) - whole(drawn(9))).abs().max() < 1e-12
+    assert (shared(drawn_inputs(9)) - whole(drawn_inputs(9))).abs().max() < 1e-12
 
 
 @torch.no_grad()
 def test_normalised_queries_and_keys_have_scores_without_their_lengths() -> None:
-    attention = built(query_key_norm=True, normalisation={"kind": "post_norm", "norm": "rms_norm"})
-    before = attention(drawn(9))
+    attention = stirred_attention(query_key_norm=True, normalisation={"kind": "post_norm", "norm": "rms_norm"})
+    before = attention(drawn_inputs(9))
     for layer in (attention.query, attention.key):
         layer.weight.mul_(8)
         layer.bias.mul_(8)
-    assert (attention(drawn(9)) - before).abs().max() < 1e-3
+    assert (attention(drawn_inputs(9)) - before).abs().max() < 1e-3
     assert attention.query_norm is not None
     attention.query_norm.weight.mul_(2)
-    assert (attention(drawn(9)) - before).abs().max() > 1e-2
+    assert (attention(drawn_inputs(9)) - before).abs().max() > 1e-2
 
 
-@pytest.mark.parametrize("parts", [{"local": 4}, {"key_value_heads": 1, "query_key_norm": True, "position": "alibi"}])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"local": 4},
+        {"key_value_heads": 1, "query_key_norm": True, "position": "alibi"},
+        {"attention_score_cap": CAP},
+        {"attention_score_cap": CAP, "local": 4},
+        {"attention_score_cap": CAP, "key_value_heads": 1, "position": "alibi"},
+    ],
+    ids=str,
+)
 @torch.no_grad()
 def test_tokens_one_by_one_equal_one_pass(parts: dict[str, Any]) -> None:
-    attention, x = built(visibility="left_to_right", **parts), drawn(9)
+    attention, x = stirred_attention(visibility="left_to_right", **parts), drawn_inputs(9)
     continued = continuation_of(attention, None)
     found = [continued(x[:, :3]), *(continued(x[:, place : place + 1]) for place in range(3, 9))]
     assert (torch.cat(found, 1) - attention(x)).abs().max() < 1e-12

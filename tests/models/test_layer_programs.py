@@ -10,10 +10,9 @@ from torch import Tensor
 from search_space.architecture import Architecture
 from search_space.summary import receptive_field
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.initialisation import initialise
 from tests.factories.parity import dependence
 from tests.factories.programs import any_architectures
-from tests.factories.small_experiments import stir
+from tests.factories.sublayers import stirred_encoder
 
 LENGTH = 9
 SIZES = {
@@ -24,14 +23,6 @@ SIZES = {
     "vocabulary_size": 40,
     "positions": 16,
 }
-
-
-def built(architecture: Architecture) -> Encoder:
-    """Return an encoder with random weights in double precision."""
-    encoder = Encoder(architecture, 0.0).eval()
-    initialise(encoder, 3)
-    stir(encoder)
-    return encoder.double()
 
 
 def tokens(seed: int = 1, length: int = LENGTH, rows: int = 2) -> Tensor:
@@ -51,7 +42,7 @@ ALLOWED["prefix"] = ALLOWED["left_to_right"]  # these sequences have no segments
 @given(any_architectures())
 @settings(max_examples=25)
 def test_a_hidden_token_has_a_gradient_of_exactly_zero(drawn: Architecture) -> None:
-    found = reach(built(drawn))
+    found = reach(stirred_encoder(drawn))
     assert not found[ALLOWED[drawn.visibility] == 0].any()
     assert (found.diagonal() > 0).all()
 
@@ -60,7 +51,7 @@ def test_a_hidden_token_has_a_gradient_of_exactly_zero(drawn: Architecture) -> N
 @settings(max_examples=25)
 @torch.no_grad()
 def test_padding_affects_no_token_of_any_program(drawn: Architecture) -> None:
-    encoder = built(drawn)
+    encoder = stirred_encoder(drawn)
     lengths = torch.tensor([[LENGTH], [4]])
     padding_mask = torch.arange(LENGTH)[None] < lengths
     shown, other = tokens(1), torch.where(padding_mask, tokens(1), tokens(2))
@@ -75,8 +66,8 @@ def test_padding_affects_no_token_of_any_program(drawn: Architecture) -> None:
 @pytest.mark.parametrize("normalisation", ["post_norm", "pre_norm"])
 def test_a_shared_gradient_is_the_sum_of_the_gradients_of_equal_copies(sharing: str, normalisation: str) -> None:
     sizes = {**SIZES, "depth": 3, "normalisation": normalisation}
-    shared = built(Architecture.model_validate({**sizes, "sharing": sharing}))
-    copies = built(Architecture.model_validate(sizes))
+    shared = stirred_encoder({**sizes, "sharing": sharing})
+    copies = stirred_encoder(sizes)
     own = dict(shared.named_parameters())
     kinds = {"all": ("attention", "feed_forward"), "attention": ("attention",), "feed_forward": ("feed_forward",)}[
         sharing
@@ -106,7 +97,7 @@ def test_a_shared_gradient_is_the_sum_of_the_gradients_of_equal_copies(sharing: 
 
 def test_sharing_survives_copies_files_and_moves() -> None:
     architecture = Architecture.model_validate({**SIZES, "depth": 4, "sharing": "all"})
-    encoder = built(architecture)
+    encoder = stirred_encoder(architecture)
     expected = encoder(tokens())
     assert {name.split(".")[1] for name in encoder.state_dict() if name.startswith("blocks.")} == {"0"}
     copied = copy.deepcopy(encoder)
@@ -124,7 +115,7 @@ def test_sharing_survives_copies_files_and_moves() -> None:
 
 
 def test_the_executed_order_is_the_program() -> None:
-    encoder = built(Architecture.model_validate({**SIZES, "layers": "s s f g f r <lin:1>"}))
+    encoder = stirred_encoder({**SIZES, "layers": "s s f g f r <lin:1>"})
     ran: list[str] = []
     for block in encoder.blocks:
         for kind in block.kinds:
@@ -143,7 +134,7 @@ def test_the_executed_order_is_the_program() -> None:
 
 @torch.no_grad()
 def test_sinusoids_of_a_later_position_are_a_rotation_of_an_earlier_one() -> None:
-    encoder = built(Architecture.model_validate({**SIZES, "position": "sinusoidal"}))
+    encoder = stirred_encoder({**SIZES, "position": "sinusoidal"})
     table = encoder.embeddings.positions(40).double()
     pairs = table.unflatten(-1, (-1, 2))
     for shift in (1, 7):
@@ -158,9 +149,9 @@ def test_sinusoids_of_a_later_position_are_a_rotation_of_an_earlier_one() -> Non
 
 @torch.no_grad()
 def test_without_positions_the_order_of_tokens_is_not_seen() -> None:
-    encoder = built(Architecture.model_validate({**SIZES, "position": "none", "depth": 2}))
+    encoder = stirred_encoder({**SIZES, "position": "none", "depth": 2})
     assert torch.allclose(encoder(tokens()).flip(1), encoder(tokens().flip(1)), atol=1e-9)
-    learned = built(Architecture.model_validate({**SIZES, "depth": 2}))
+    learned = stirred_encoder({**SIZES, "depth": 2})
     assert not torch.allclose(learned(tokens()).flip(1), learned(tokens().flip(1)), atol=1e-3)
 
 

@@ -18,6 +18,7 @@ from steeplechase.models.initialisation import initialise
 from steeplechase.models.segment_memory import KeptMemory, SegmentMemory, read_segment
 from tests.factories.parity import nudged
 from tests.factories.small_experiments import stir
+from tests.factories.sublayers import stirred_encoder
 
 LARGEST = 1e-10
 SIZES: dict[str, Any] = {
@@ -28,13 +29,7 @@ SIZES: dict[str, Any] = {
 
 
 def built(**fields: Any) -> Encoder:
-    """Return an encoder in double precision with every parameter far from its initial value."""
-    architecture = Architecture.model_validate({**SIZES, **fields})
-    assert [*architecture.violations()] == []
-    encoder = Encoder(architecture, 0.0)
-    initialise(encoder, 1)
-    stir(encoder)
-    return encoder.double().eval()
+    return stirred_encoder({**SIZES, **fields}, seed=1)
 
 
 def tokens(length: int, rows: int = 1, seed: int = 1) -> Tensor:

@@ -10,11 +10,10 @@ from torch import Tensor, nn
 from search_space.architecture import Architecture
 from steeplechase.models.attention_context import AttentionContext, PredictionOrder
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.initialisation import initialise
 from steeplechase.models.segment_memory import SegmentMemory, Streams, read_streams
 from tests.factories.huggingface_bodies import BODIES, VOCABULARY, Body, xlnet
 from tests.factories.parity import LARGEST, dependence, distance, nudged
-from tests.factories.small_experiments import stir
+from tests.factories.sublayers import stirred_encoder
 
 SIZES: dict[str, Any] = {
     "depth": 2, "width": 8, "embedding_width": 8, "heads": 2, "feed_forward_width": 12, "vocabulary_size": 40,
@@ -28,12 +27,7 @@ TARGETS = (3, 9, 4, 0, 11)
 
 
 def built(**fields: Any) -> Encoder:
-    architecture = Architecture.model_validate({**SIZES, **fields})
-    assert [*architecture.violations()] == []
-    encoder = Encoder(architecture, 0.0).eval()
-    initialise(encoder, 3)
-    stir(encoder)
-    return encoder.double()
+    return stirred_encoder({**SIZES, **fields})
 
 
 def order_of(targets: tuple[int, ...] = TARGETS, length: int = LENGTH, rows: int = 1) -> PredictionOrder:
@@ -175,7 +169,6 @@ def test_a_memory_of_nothing_is_no_memory_and_no_gradient_enters_one() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"position": {"kind": "learned"}}, "permutation needs relative positions, by which the query stream knows"),
         ({"normalisation": {"kind": "pre_norm"}}, "permutation needs post_norm, not pre_norm"),
         ({"layers": "s f r"}, "r knows no order of prediction; allowed sublayers: s, f and g"),
         ({"convolution": {"kind": "depthwise", "kernel_size": 3}}, "the convolution depthwise knows no order"),

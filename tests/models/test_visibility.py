@@ -15,10 +15,10 @@ from search_space.position.option import PositionOption
 from search_space.visibility import WINDOWS, Visibility
 from steeplechase.foundation.schema import kind_of, options_of
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.initialisation import initialise
 from steeplechase.models.sublayer.attention import visible_keys
 from tests.factories.parity import dependence
-from tests.factories.small_experiments import stir, title
+from tests.factories.small_experiments import title
+from tests.factories.sublayers import stirred_encoder
 
 LENGTH, PREFIX = 8, 4
 LENGTHS = (LENGTH, 6)
@@ -43,12 +43,7 @@ def allowed(visibility: Visibility) -> Tensor:
 
 
 def built(**fields: object) -> Encoder:
-    """Return an encoder with random weights in double precision."""
-    encoder = Encoder(Architecture.model_validate({**SIZES, **fields}), 0.0).eval()
-    assert [*encoder.architecture.violations()] == []
-    initialise(encoder, 3)
-    stir(encoder)
-    return encoder.double()
+    return stirred_encoder({**SIZES, **fields})
 
 
 def reads(encoder: Encoder, padded: bool) -> list[Tensor]:

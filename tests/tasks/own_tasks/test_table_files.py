@@ -1,7 +1,6 @@
 """Files as their field writes them: without a header, with quotes, CoNLL, nested columns, numbered tags, no label."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from runners.task_sources import table_notes, table_warnings, task_source
 from steeplechase.configuration.fine_tuning import FineTuning
-from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.labelled.task import Example
 from steeplechase.tasks.own_tasks.table import TableTask
 
@@ -111,58 +109,6 @@ def test_tagged_sentences_of_every_layout(
     name: str, content: str, declared: dict[str, Any], expected: object, tmp_path: Path
 ) -> None:
     assert tagged(tuning_of(tmp_path, name, content, **declared)) == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "declared", "message"),
-    [
-        (
-            "r.conll",
-            CONLL,
-            {"columns": {"text": "word", "tags": "tag"}},
-            "r.conll:4: no column 'word'; columns of CoNLL have numbers: text: 1, tags: -1",
-        ),
-        ("r.conll", CONLL, {"columns": {"text": 1, "tags": 9}}, "r.conll:4: no column 9; the line has 4 columns"),
-        (
-            "r.conll",
-            f"{CONLL}x O\n",
-            {"columns": {"text": 1, "tags": 4}},
-            "r.conll:9: 2 columns, expected 4 as in line 4",
-        ),
-        (
-            "r.csv",
-            "good,yes\nbad,no\n",
-            {"columns": {"text": 1, "label": 3}},
-            "r.csv:1: no column 3; the line has 2 cells",
-        ),
-        (
-            "r.csv",
-            "good,yes\nbad\n",
-            {"columns": {"text": 1, "label": 2}},
-            "r.csv:2: 1 cells, expected 2 as in the first line",
-        ),
-        (
-            "r.jsonl",
-            '{"x": {"t": "a"}}\n',
-            {"columns": {"text": "x.t", "label": "x.l"}},
-            "r.jsonl:1: no field 'l'.",
-        ),
-        (
-            "r.csv",
-            "a,-\nb,-\n",
-            {"columns": {"text": 1, "label": 2}, "unlabelled": ["-"]},
-            "r.csv:1: the file has no rows with a label: 2 are unlabelled",
-        ),
-    ],
-)
-def test_a_file_that_does_not_fit_is_refused_in_one_line(
-    name: str, content: str, declared: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    tuning = tuning_of(tmp_path, name, content, **declared)
-    with pytest.raises(DataError) as refusal:
-        task_source(tuning, "r")
-    (line,) = refusal.value.lines
-    assert re.sub(r"^fine_tuning\.own_tasks\.r\.columns\.\w+: ", "", line).replace(f"{tmp_path}/", "") == message
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])

@@ -103,13 +103,6 @@ def test_no_other_size_is_nearer_to_the_baselines_budget(
     assert off(best) == min(off(steps) for steps in range(max(1, best - 60), best + 60))
 
 
-def test_the_nearest_size_is_named_if_it_is_outside_the_tolerance() -> None:
-    baseline = apply(Candidate(), {"depth": 3})
-    _, (line,) = matched(baseline, {"bottleneck_ratio": 2}, Match(budget="train_flops", by="depth", tolerance=0.001))
-    assert line.startswith("x (matched): depth 4 is nearest, ")
-    assert line.endswith("the tolerance is 0.1%. Did you mean another size in match.by?")
-
-
 def test_a_size_that_every_layer_sets_for_itself_cannot_be_adjusted() -> None:
     baseline = apply(Candidate(), {"depth": 2, "width": 64, "feed_forward_width": 256, "vocabulary_size": 64})
     by_layer = {"feed_forward_width": [32, 256]}
@@ -172,11 +165,6 @@ def test_an_arm_may_be_the_matched_copy_of_two_others() -> None:
     )
     assert not list(add_matched_arms(arm_table, match, TOKENS))
     assert {arm.name: arm.matched_arm for arm in arm_table.arms[1:]} == {"x": "z", "y": "z", "z": "z"}
-
-
-def test_tokens_change_no_parameters() -> None:
-    _, lines = matched(Candidate(), {"bottleneck_ratio": 2}, Match(budget="parameters", by="tokens"))
-    assert lines == ["tokens do not change parameters. Did you mean feed_forward_width?"]
 
 
 def test_a_copy_matched_by_tokens_trains_for_whole_updates() -> None:

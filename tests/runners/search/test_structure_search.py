@@ -90,12 +90,6 @@ def test_samplers_propose_programs_of_the_space(tmp_path: Path, sampler: str) ->
     ("design", "message"),
     [
         ({"structure": {}}, "no axes and no structure"),
-        ({"structure": {"decoder_layers": {"kind": "cells"}}}, "the baseline has no decoder"),
-        (
-            {"structure": {"layers": {"kind": "cells", "activations": ["relu"]}}},
-            "the baseline's program is not in this",
-        ),
-        ({"space": {"heads": [2, 4]}}, "the structure cells of layers has it already"),
         ({"policy": "tournament", "trainings": 3, "cohort": 2}, "has no effect with policy tournament"),
         ({"structure": {"layers": {"kind": "sublayer_order", "orders": "sandwich", "x": 1}}}, "Extra inputs"),
     ],

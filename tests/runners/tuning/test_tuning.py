@@ -22,7 +22,7 @@ from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.ledger.phase_plans import chosen, mean_over_seeds
 from steeplechase.ledger.snapshot import Snapshot
-from tests.factories.simulated_training import curve, search
+from tests.factories.simulated_training import curve
 from tests.factories.tuning_runs import RATE, SHARED_RATE, TUNE, best_at, ran, tuned
 
 BASELINE = Candidate()
@@ -108,13 +108,6 @@ def test_seeds_of_both_are_refused_with_both_lists(tmp_path: Path) -> None:
         both = "102" if mine[0] == 102 else "5"
         expected = f"tuning has seeds {mine[0]}, 103, the comparison {its}. Write [104, 105]"
         assert line == f"tune.seeds: {both} would both select and evaluate a recipe: {expected}"
-
-
-def test_a_search_is_not_tuned(tmp_path: Path) -> None:
-    (line,) = told(search(tmp_path, tune=TUNE))
-    assert line.startswith(
-        "tune: tuning needs declared arms; a search proposes its own. Did you mean axes of the recipe"
-    )
 
 
 def test_tuning_changes_the_identity_of_an_experiment_and_not_its_stages(tmp_path: Path) -> None:

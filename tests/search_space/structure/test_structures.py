@@ -99,9 +99,6 @@ def test_a_sandwich_order_has_the_sublayers_of_its_baseline() -> None:
 @pytest.mark.parametrize(
     ("structure", "changes", "message"),
     [
-        (Cells(), {"width": 33, "embedding_width": 33, "heads": 3}, "width 0.5 has 16.5 channels at width 33"),
-        (Cells(layers=("s", "c")), {}, "c is cross-attention, which only decoder_layers has"),
-        (Cells(heads=(5,)), {}, "heads 5 does not divide the width 32"),
         (Cells(widths=(2.0,)), {}, "no width is at most 1"),
         (SublayerOrder(), {"layers": "s*3"}, "have one order"),
         (SublayerOrder(orders="sandwich"), {"layers": "s s f"}, "is no sandwich"),

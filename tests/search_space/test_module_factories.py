@@ -1,4 +1,4 @@
-"""Which factories a file may name: hostile ones are refused before anything is imported or called."""
+"""Factories: which ones a file may name, those that never end, and the source that is their identity."""
 
 import builtins
 import sys
@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 
+from search_space import module_counts
 from search_space.module_architecture import ModuleArchitecture
-from search_space.module_factories import RefusedFactory, allow_packages, factory_of, refusal
+from search_space.module_counts import ModuleFault
+from search_space.module_factories import RefusedFactory, allow_packages, factory_of, refusal, source_hash
+from steeplechase.commands import check
+from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.child_process import module_command
 from steeplechase.foundation.errors import ConfigurationError
 from tests.factories.plugins import loaded, no_plugins_left
 
@@ -168,3 +173,86 @@ def test_a_named_package_is_allowed_with_what_is_below_it_and_no_other(
 def test_a_name_that_is_no_package_or_the_standard_librarys_is_refused(name: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         allow_packages([name])
+
+
+SLEEPS = (sys.executable, "-S", "-c", "import time; time.sleep(600)")
+
+
+def _sleeping(module: str, *_: str) -> list[str]:
+    assert module_command(module)
+    return [*SLEEPS]
+
+
+def test_a_factory_that_never_ends_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module_counts, "_CHILD", [])
+    monkeypatch.setattr(module_counts, "LONGEST_SECONDS", 0.2)
+    monkeypatch.setattr(module_counts, "module_command", _sleeping)
+    with pytest.raises(ModuleFault, match=r"own:make: not built and counted in 0\.2 s; its code may not end"):
+        module_counts._asked({"factory": "own:make", "architecture": "{}", "length": 8})
+
+
+def test_a_contract_that_never_ends_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "LONGEST_SECONDS", 0.2)
+    monkeypatch.setattr(check, "module_command", _sleeping)
+    (outcome,) = check.measured_apart(tmp_path)
+    assert (outcome.contract, outcome.problem) == (
+        "each contract ends in time",
+        "had not ended after 0.2 s; the rest is not measured",
+    )
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of packages that is on the path, as an editable installation puts it."""
+    files = {
+        "rewired/__init__.py": "",
+        "rewired/model.py": "import torch\nfrom . import layers\nfrom rewired.sizes import WIDTH\n",
+        "rewired/layers.py": "import rewired_shared.kernels\n",
+        "rewired/sizes.py": "WIDTH = 3\n",
+        "rewired/unused.py": "ONE = 1\n",
+        "rewired_shared/__init__.py": "",
+        "rewired_shared/kernels.py": "from rewired import model\n",
+        "rewired_alone.py": "import torch\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "is_used"),
+    [
+        ("rewired/model.py", True),
+        ("rewired/layers.py", True),
+        ("rewired/sizes.py", True),
+        ("rewired/__init__.py", True),
+        ("rewired_shared/kernels.py", True),
+        ("rewired/unused.py", False),
+        ("rewired_alone.py", False),
+    ],
+)
+def test_an_edit_changes_the_hash_where_the_factory_imports_the_file(package: Path, file: str, is_used: bool) -> None:
+    before = source_hash("rewired.model")
+    with (package / file).open("a", encoding="utf-8") as out:
+        out.write("# edited\n")
+    assert (source_hash("rewired.model") != before) == is_used
+    assert not {"rewired", "rewired_shared"} & sys.modules.keys(), "imported"
+
+
+def test_a_single_file_and_an_installed_module_have_the_hash_of_their_file(package: Path) -> None:
+    assert source_hash("rewired_alone") == sha256_of(package / "rewired_alone.py")
+    import json.decoder
+
+    assert source_hash("json.decoder") == sha256_of(Path(json.decoder.__file__))
+
+
+def test_a_file_that_is_not_python_ends_the_search_there(package: Path) -> None:
+    (package / "rewired/layers.py").write_text("print 'old'\n", encoding="utf-8")
+    assert source_hash("rewired.model") != sha256_of(package / "rewired/model.py")
+
+
+def test_a_module_that_does_not_exist_is_named() -> None:
+    with pytest.raises(ConfigurationError, match=r"rewired_nowhere\.model: no such module"):
+        source_hash("rewired_nowhere.model")

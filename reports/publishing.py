@@ -18,7 +18,7 @@ from steeplechase.ledger.csv_export import read_export, write_export
 from steeplechase.ledger.database import LEDGER_NAME
 from steeplechase.ledger.example_tables import attachments, example_tables, kept_example_tables
 from steeplechase.ledger.paths import EXPORT_FOLDER, has_export
-from steeplechase.ledger.snapshot import open_rows, plugin_copies, refuse_former_timings, snapshot
+from steeplechase.ledger.snapshot import open_rows, plugin_copies, snapshot
 
 
 def publish(source: Path, folder: Path, objects: str = "") -> None:
@@ -64,7 +64,6 @@ def rebuild(folder: Path, check: bool = False, whole_reports: Path | None = None
     MachineError if the folder holds no rows, CorruptionError if its rows were changed, ConflictError if the subfolder
     has rows of its own or files of others.
     """
-    refuse_former_timings(folder)
     if not has_export(folder):
         raise MachineError(f"{folder}: no rows to build a report from; `steeplechase publish RESULTS {folder}`")
     whole = None if whole_reports is None else whole_reports / folder.resolve().name

@@ -29,7 +29,7 @@ from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.database_file import killed_while_created
 from steeplechase.ledger.object_store import refuse_url
 from steeplechase.ledger.paths import ResultPaths, has_export
-from steeplechase.ledger.snapshot import DRAWN_IDENTITY, refuse_former_timings
+from steeplechase.ledger.snapshot import DRAWN_IDENTITY
 
 
 def conflict(places: ResultPaths, change: Change, command: str) -> list[str]:
@@ -133,7 +133,6 @@ def open_ledger(request: RunRequest, shared: SharedStages | None = None) -> Iter
     A ledger without the result of any trial is set aside for another experiment. `shared` are the experiment's shared
     stages, if they are known. Raises ConflictError where another experiment has results.
     """
-    refuse_former_timings(request.paths.folder)
     lost_ledger(request.paths)
     if request.settings.store:
         refuse_url(request.settings.store)

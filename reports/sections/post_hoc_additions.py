@@ -165,12 +165,6 @@ def _addition_of_arm(results: Results, arm: str, after_record: int) -> Addition 
             amendment.moment for amendment in results.snapshot.amendments if amendment.after_record == after_record
         ]
         return Addition(_count(results, after_record, arm), after_record, moments[-1] if moments else "")
-    cohort = next(row.cohort for row in results.arms if row.name == arm)
-    earlier = {row.name for row in results.arms if row.cohort < cohort}
-    if earlier:  # ledgers of earlier versions have no after_record
-        records = [r for h in results.snapshot.histories if h.trial.arm in earlier for r in h.records]
-        last = max((record.sequence for record in records), default=0)
-        return Addition(sum(_is_result(r.stage, r.status) for r in records), last)
     return None
 
 

@@ -192,10 +192,7 @@ class Results:
     @cached_property
     def matched_arms(self) -> Mapping[str, str]:
         """Budget-matched copy by arm; several arms may share one."""
-        earlier = {
-            arm.matches: arm.name for arm in self.arms if arm.matches is not None
-        }  # ledgers of earlier versions
-        return earlier | {arm.name: arm.matched_arm for arm in self.arms if arm.matched_arm is not None}
+        return {arm.name: arm.matched_arm for arm in self.arms if arm.matched_arm is not None}
 
     def comparison(self, arm: str, metric: Metric) -> Comparison:
         """Return the comparison of an arm with the baseline on one metric."""

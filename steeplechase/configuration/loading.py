@@ -23,15 +23,6 @@ from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import UserError
 from steeplechase.tasks.data_folder import resolved
 
-FORMER_SECTION = "timing"
-FORMER = (
-    "experiments of this layout are written as others now: architecture: ... is baseline: { architecture: ... }; "
-    "arms: ... is design: { kind: list, arms: ... }, without the baseline's name and those of its copies; "
-    "timing: ... is measure: { latency: ... }, with these as baseline: NAME and control: NAME, and paper.orderings "
-    "as faster: [...]"
-)
-"""The layout of an earlier version, and what it is today."""
-
 
 def load_experiment(path: Path, scale: str | None) -> Experiment:
     """Return an experiment, at a scale or without one.
@@ -43,8 +34,6 @@ def load_experiment(path: Path, scale: str | None) -> Experiment:
 
 def experiment_in(file: ConfigurationFile, scale: str | None) -> Experiment:
     """Return the experiment of a parsed file. Raises ConfigurationError with all mistakes by line."""
-    if FORMER_SECTION in file.keys:
-        refuse([mistake(file.name, file.document.nodes[FORMER_SECTION].location, FORMER)])
     base = _load_plugins(file)
     return with_checkpoints(file).declaration(Experiment, scale, {BASE: base}, violations_of)
 

@@ -12,14 +12,13 @@ from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.plugin_folders import COPIES
 from steeplechase.configuration.plugin_options import OPTIONS, recorded_flops
 from steeplechase.configuration.stage_label import StageLabel
-from steeplechase.foundation.atomic_files import disk_refusals
-from steeplechase.foundation.errors import CorruptionError, MachineError
+from steeplechase.foundation.errors import MachineError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.amendments import ReadOnce, amendments, declared_rows, fact_of_version, refuse_unknown_rungs
 from steeplechase.ledger.csv_export import is_export, read_export
 from steeplechase.ledger.database import LEDGER_NAME, Ledger, LedgerRows, TrialRows
 from steeplechase.ledger.facts import Amendment, ReusedSource
-from steeplechase.ledger.paths import ResultPaths, has_export
+from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.phase_plans import (
     CHOICES,
     FINALISTS,
@@ -40,8 +39,6 @@ DRAWN_IDENTITY = "drawn identity"
 """The fact with letters that were drawn when the ledger was made."""
 PARENTS = "parents"
 """Fact in the ledger: the parent of each mutant of a finished search by evolution."""
-FORMER_TIMINGS = "timing.json"
-"""File in which earlier versions stored times."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +267,6 @@ def open_rows(folder: Path) -> Iterator[LedgerRows]:
 
     Raises MachineError if there is neither, CorruptionError if the rows are damaged or from an earlier version.
     """
-    refuse_former_timings(folder)
     if is_export(folder):
         yield read_export(folder)
         return
@@ -287,13 +283,3 @@ def snapshot_at(folder: Path) -> Snapshot:
     """Return the snapshot of a results folder or of an export."""
     with open_rows(folder) as rows:
         return snapshot(rows)
-
-
-def refuse_former_timings(folder: Path) -> None:
-    """Raise CorruptionError if a folder has the times of an earlier version and no ledger."""
-    path = folder / FORMER_TIMINGS
-    with disk_refusals(folder):
-        former = path.exists() and not (folder / LEDGER_NAME).exists() and not has_export(folder)
-    if former:
-        advice = "time the experiment again in another --out folder"
-        raise CorruptionError(f"{path}: has times of an earlier version, which this version does not read; {advice}")

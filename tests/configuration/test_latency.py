@@ -139,28 +139,6 @@ def test_an_experiment_without_trials_and_measurements_lacks_its_pretraining(
     assert "pretraining: this key is missing" in line
 
 
-FORMER = """\
-experiment: speed
-question: Which is faster?
-architecture: { width: 32, embedding_width: 32, heads: 4 }
-baseline: attention
-arms:
-  attention: {}
-  control: {}
-  mixed: { bottleneck_ratio: 2 }
-timing: { lengths: [8], part: attention }
-"""
-
-
-def test_a_file_of_the_former_layout_is_refused_in_one_line_with_todays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (line,) = refusal_of(FORMER)
-    assert line.startswith("f.yaml:9: timing: ")
-    assert all(key in line for key in ("measure: { latency: ", "design: { kind: list", "control: NAME"))
-
-
 def test_a_record_of_the_former_layout_is_an_experiment_of_today() -> None:
     former: dict[str, JsonValue] = {
         "experiment": "speed",

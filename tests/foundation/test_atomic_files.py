@@ -24,7 +24,6 @@ from steeplechase.foundation.locking import open_lock
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
-from steeplechase.ledger.snapshot import refuse_former_timings
 from tests.factories.keys import KEY
 
 NOBODY = 65534
@@ -127,7 +126,6 @@ def test_a_lock_is_a_file_and_nothing_else(tmp_path: Path, make: Callable[[Path]
     [
         make_folder,
         lambda folder: ResultPaths.of(folder).make(),
-        refuse_former_timings,
         Ledger.at,
         lambda folder: Ledger(folder / "ledger.sqlite"),
     ],

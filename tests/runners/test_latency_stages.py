@@ -18,7 +18,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.measurements import Measures
 from steeplechase.configuration.measurements.latency import Latency, LatencyResult
-from steeplechase.foundation.errors import ConflictError, CorruptionError
+from steeplechase.foundation.errors import ConflictError
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import Record, Status, with_results
@@ -94,14 +94,6 @@ def test_every_declared_setting_can_be_measured(tmp_path: Path) -> None:
     every = {kind: {"bottleneck_ratio": 2, "convolution": kind} for kind in convolutions}
     found = compute_here(tmp_path, experiment({"attention": {}, **every}, **timing), 8)
     assert {len(seconds) for seconds in found.seconds.values()} == {3}
-
-
-def test_times_of_an_earlier_version_are_refused_and_unchanged(tmp_path: Path) -> None:
-    (tmp_path / "timing.json").write_text("{")
-    with pytest.raises(CorruptionError, match="earlier version") as refused:
-        timed(tmp_path)
-    assert len(refused.value.lines) == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["timing.json"]
 
 
 def test_a_run_without_trials_ends_with_its_stages() -> None:

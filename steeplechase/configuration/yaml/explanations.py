@@ -49,19 +49,6 @@ _RULES = {
 _PYDANTIC_ERROR_TYPES = frozenset(get_args(ErrorType))
 _NUMBER_TEXT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 BEYOND = "It is beyond 2^53, the largest exact integer"
-REPLACED = {
-    "architecture": "no policy, with sampler: tpe",
-    "backtested_slopes": "no policy, with sampler: tpe",
-    "extrapolate": "{kind: asha}, with the same rungs",
-    "freeze_thaw": "no policy, with sampler: tpe",
-    "promoting_asha": "no policy, with the hurdle asha",
-    "qmc": "sampler: random",
-    "random": "no policy, with sampler: random, the hurdle finite, and one of max_candidates per training",
-    "regularised_evolution": "policy: tournament",
-    "tournament": "policy: tournament, with trainings and the hurdle pause",
-    "zero_cost": "{kind: asha, rungs: [...]}",
-}
-"""Samplers, policies and hurdles of earlier versions: what to write instead."""
 NAME_RULE = "a name has 1 to 64 letters, digits, dots, dashes or underscores and starts with a letter or digit"
 NAME_PATTERN = TypeAdapter(Name).json_schema()["pattern"]
 
@@ -100,8 +87,6 @@ def not_among(value: object, expected: str) -> str:
     if value is None:
         return f"the value is missing; allowed: {expected}"
     allowed = re.findall(r"'([^']*)'", expected)
-    if isinstance(value, str) and value in REPLACED:
-        return f"{shown(value)} was removed; write {REPLACED[value]}"
     hint = did_you_mean(value, allowed) if isinstance(value, str) else ""
     if not hint and isinstance(value, str) and "text_files" in allowed and ("/" in value or "." in value):
         hint = f" Write {{ kind: text_files, path: {_bare(value)} }}"

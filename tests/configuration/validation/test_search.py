@@ -108,25 +108,6 @@ def test_a_budget_below_the_first_rung_is_refused(tmp_path: Path) -> None:
     assert "design.trainings: 0.2 trainings of 20000 tokens are fewer tokens than the first rung, 5000" in line
 
 
-@pytest.mark.parametrize(
-    ("design", "hurdle", "said"),
-    [
-        ("sampler: tournament", PAUSE, "design.sampler: 'tournament' was removed; write policy: tournament, with"),
-        (
-            "policy: backtested_slopes, trainings: 2",
-            PAUSE,
-            "design.policy: 'backtested_slopes' was removed; write no",
-        ),
-        ("cohort: 2", "{ kind: zero_cost }", "pretraining.hurdle.kind: 'zero_cost' was removed; write {kind: asha"),
-    ],
-)
-def test_what_was_removed_is_refused_with_what_replaces_it(
-    tmp_path: Path, design: str, hurdle: str, said: str
-) -> None:
-    (line,) = refused(tmp_path, f"space: {{ heads: [1, 2, 4] }}, {design}", hurdle)
-    assert said in line
-
-
 HEADS = "space: { heads: [1, 2, 4] }"
 
 

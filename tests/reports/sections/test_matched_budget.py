@@ -15,16 +15,16 @@ LOSSES = {
 }
 
 
-def report(matches: dict[str, str]) -> Report:
+def report(copies: dict[str, str]) -> Report:
     trials = [Trial(arm, seed).pretrained(loss) for arm, row in LOSSES.items() for seed, loss in enumerate(row, 1)]
     arms = {arm: {} if arm == "baseline" else {"heads": at + 1} for at, arm in enumerate(LOSSES)}
     view = snapshot(trials, arms)
-    rows = tuple(replace(arm, matches=matches.get(arm.name)) for arm in view.arms)
+    rows = tuple(replace(arm, matched_arm=copies.get(arm.name)) for arm in view.arms)
     return build(replace(view, arms=rows), primary=primary)
 
 
 def test_each_arm_with_a_copy_has_the_difference_of_the_copy() -> None:
-    tables = {table.name: table for table in report({"small (matched)": "small", "level": "level"}).tables}
+    tables = {table.name: table for table in report({"small": "small (matched)", "level": "level"}).tables}
     shown = {row["arm"]: row for row in tables["results"].rows}
     for arm, copy in {"small": "small (matched)", "level": "level"}.items():
         matched = [shown[arm][f"matched_{part}"] for part in ("delta", "low", "high")]

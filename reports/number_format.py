@@ -129,6 +129,12 @@ def short(count: int) -> str:
     return str(count)
 
 
+def short_range(first: float, last: float) -> str:
+    """Return the range of two counts in short units: `3k to 6.5k`, or one of them where they read alike."""
+    low, high = short(round(first)), short(round(last))
+    return low if low == high else f"{low} to {high}"
+
+
 def scientific(count: int) -> str:
     """Return a large count in powers of ten: 1.27e18."""
     return f"{count:.2e}".replace("e+", "e")

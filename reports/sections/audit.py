@@ -226,7 +226,7 @@ def _tau(row: Row) -> str:
     return NOTHING if row["correlation"] is None else f"{tau} [{bounds}] (n = {row['n']})"
 
 
-SURVIVORS = "better than survivors:"
+SURVIVORS = "better than survivors"
 
 
 def _columns(results: Results) -> Iterator[Column]:

@@ -7,11 +7,7 @@ from reports.section import Content, Section
 from reports.sections.paper_comparison import paper_rows
 from reports.statistics.results import Results
 from reports.table import Row, Table, shown, words
-from search_space.architecture import Architecture
-from search_space.architecture_kind import ENCODER
-from search_space.candidate import Candidate
 from search_space.convolution.option import ConvolutionOption
-from search_space.overrides import difference
 from search_space.released.differences import departures, options_departing
 from search_space.released.models import PRESETS, preset_of
 from search_space.released.papers import published
@@ -31,26 +27,17 @@ def _options(results: Results) -> tuple[ConvolutionOption, ...]:
 def _conditions(results: Results) -> Iterator[tuple[str, str]]:
     """Yield the differences as conditions, for reports without a table of differences.
 
-    Those of corpus, budget and baseline are from the papers' values, the defaults of Candidate.
+    Those of corpus, budget and baseline are from the released ELECTRA-Small, whose values are the defaults.
     """
-    origin, experiment = Candidate(), results.experiment
+    released, experiment = PRESETS["electra-small"], results.experiment
     if experiment.paper is not None and not experiment.paper.table:
+        tokens = experiment.pretraining.tokens
         parts = [f"corpus {experiment.corpus.kind} (ConvBERT: {published().corpora['convbert']['pretraining']})"]
-        parts.append(f"{short(experiment.pretraining.tokens)} tokens ({short(PRESETS['electra-small'].tokens)})")
-        for path in difference(origin, experiment.baseline):
-            name = path.removeprefix("recipe.").replace("_", " ")
-            parts.append(f"{name} {_plain(experiment.baseline, path)} ({_plain(origin, path)})")
+        parts.append(f"{short(tokens)} tokens ({short(released.tokens)})")
+        parts.extend(map(str, departures(experiment.baseline, tokens, released)))
         yield "Differences from the papers", f"{', '.join(parts)}; in brackets: {ORIGIN}"
     if paper_rows(results) is None and (options := _options(results)):
         yield "Options that differ from the paper's", "; ".join(option.departure for option in options)
-
-
-def _plain(candidate: Candidate, path: str) -> str:
-    whole = path.partition(".")[0] in ("architecture", "objective", "recipe")
-    value: object = candidate if whole else candidate.architecture
-    for name in path.split("."):
-        value = getattr(value, name)
-    return str(getattr(value, "kind", ENCODER if isinstance(value, Architecture) else value))
 
 
 def _rows(results: Results) -> Iterator[Row]:

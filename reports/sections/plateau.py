@@ -6,7 +6,7 @@ over arms; means are then those of the models that learned (`statistics/learning
 
 from collections.abc import Iterator, Mapping
 
-from reports.number_format import counted, short
+from reports.number_format import NOTHING, counted, short_range
 from reports.section import Content, Section, known, p_value
 from reports.statistics.learning import HELD_OUT_CURVE, Learning, can_differ
 from reports.statistics.results import Results
@@ -69,8 +69,8 @@ def _share(row: Row) -> str:
 
 
 def _exits(row: Row) -> str:
-    first, last = (known(row[name], lambda at: short(round(at))) for name in ("first_exit", "last_exit"))
-    return first if row["first_exit"] is None else f"{first} to {last}"
+    first, last = number(row["first_exit"]), number(row["last_exit"])
+    return NOTHING if first is None or last is None else short_range(first, last)
 
 
 COLUMNS = (

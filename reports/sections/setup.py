@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from reports.number_format import counted, short
+from reports.number_format import counted, short, short_range
 from reports.section import Section
 from reports.statistics.results import Results
 from steeplechase.configuration.seeds import first_seeds
@@ -98,8 +98,7 @@ def _tokens(results: Results) -> str:
     counts = sorted({int(result.tokens) for _, result in with_results(last, PretrainResult)})
     if not counts:
         return f"{short(results.experiment.pretraining.tokens)} planned, no trial has finished"
-    tokens = short(counts[0]) if counts[0] == counts[-1] else f"{short(counts[0])} to {short(counts[-1])}"
-    return f"{tokens} in finished trials"
+    return f"{short_range(counts[0], counts[-1])} in finished trials"
 
 
 SECTION = Section("setup", conditions=_conditions, of_trials=False)

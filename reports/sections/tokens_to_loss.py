@@ -11,7 +11,7 @@ from reports.figures.matplotlib_style import series_style
 from reports.figures.named_lines import named_panels
 from reports.figures.style import COLOURS, QUIET
 from reports.metric_clause import ARMS_NAMED
-from reports.number_format import NOTHING, TWO_SEEDS, UNKNOWN, fixed, listed, p_text, scientific, short
+from reports.number_format import NOTHING, TWO_SEEDS, UNKNOWN, fixed, listed, p_text, scientific, short, short_range
 from reports.section import Content, Section
 from reports.statistics.results import Results
 from reports.statistics.tokens_to_loss import (
@@ -87,7 +87,7 @@ def _row(found: TokensToLoss, arm: ArmToLoss) -> Row:
 
 def _spread(arm: ArmToLoss) -> str:
     ends = sorted(end.tokens for end in arm.crossings.values())
-    return f"{short(round(ends[0]))} to {short(round(ends[-1]))}" if ends else NOTHING
+    return short_range(ends[0], ends[-1]) if ends else NOTHING
 
 
 def _mean(arm: ArmToLoss, name: str) -> str:

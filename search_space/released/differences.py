@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from search_space.architecture import Architecture
+from search_space.architecture_kind import ENCODER
 from search_space.candidate import Candidate
 from search_space.convolution.option import ConvolutionOption
 from search_space.overrides import absolute_path, difference
 from search_space.recipe import Recipe
 from search_space.released.models import PRESETS, Preset, parameters_as_published
 from search_space.released.papers import published
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.schema import VARIANT_KEY, Schema
 
 NOT_NUMBERS = (
@@ -117,6 +119,8 @@ def plain(candidate: Candidate, path: str) -> str:
 def _text(value: object) -> str:
     if isinstance(value, tuple) and any(isinstance(each, Schema) for each in value):
         return " + ".join(map(_text, value))
+    if value is None or isinstance(value, bool):
+        return "none" if value is None else canonical_text(value)
     if not isinstance(value, Schema):
         return str(value)
     declared = ((name, getattr(value, name), field) for name, field in type(value).model_fields.items())
@@ -125,6 +129,8 @@ def _text(value: object) -> str:
         for name, own, field in declared
         if name != VARIANT_KEY and own != field.get_default(call_default_factory=True)
     ]
+    if isinstance(value, Architecture):
+        return str(getattr(value, VARIANT_KEY, ENCODER))
     if VARIANT_KEY not in type(value).model_fields:
         return ", ".join(changed)
     kind = str(getattr(value, VARIANT_KEY))

@@ -9,6 +9,10 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 
+CORRELATIONS = frozenset({"matthews", "pearson", "spearman"})
+"""The metrics that are 0 where every prediction is the same."""
+
+
 def matthews(predictions: Sequence[int], references: Sequence[int]) -> float:
     """Return Matthews's correlation, from -1 to 1; 0 if a side is constant, as in scikit-learn."""
     if len(set(predictions)) < 2 or len(set(references)) < 2:

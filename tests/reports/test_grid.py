@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reports.number_format import counted, difference_text, p_text
+from reports.number_format import counted, difference_text, p_text, short_range
 from reports.table import BRIEF_ROWS, Column, Grid, grid, packed
 from steeplechase.analysis.difference import ALPHA, Difference
 
@@ -100,3 +100,8 @@ def test_a_printed_interval_is_on_the_side_of_0_where_the_interval_is(width: flo
 def test_one_is_singular_and_every_other_count_plural(count: int) -> None:
     assert counted(count, "seed") == f"{count} seed" + "s" * (count != 1)
     assert counted(count, "file that is", "files that are").endswith("that is" if count == 1 else "that are")
+
+
+def test_a_range_of_two_counts_that_read_alike_is_one_count() -> None:
+    assert short_range(3_000, 6_540.2) == "3k to 6.54k"
+    assert short_range(162_900, 163_100) == "163k"

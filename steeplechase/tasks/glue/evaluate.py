@@ -10,6 +10,7 @@ from steeplechase.tasks.corpora.file_lines import text_lines
 from steeplechase.tasks.dataset_folder import scored_file
 from steeplechase.tasks.labelled.mistakes import Mistakes
 from steeplechase.tasks.labelled.task import DownstreamTask, Evaluation, Example, Part
+from steeplechase.tasks.metrics import CORRELATIONS
 
 HEADER = "index\tprediction"
 
@@ -95,8 +96,6 @@ def _by_row(name: str, predictions: Iterator[tuple[int, str, str]], rows: Sequen
 
 OFFICIAL_NAMES = {"matthews": "matthews_correlation", "spearman": "spearmanr"}
 """Names in GLUE's metric of the `evaluate` library, if different."""
-
-CORRELATIONS = frozenset({"matthews", "pearson", "spearman"})
 
 
 class AnswerTable(Protocol):

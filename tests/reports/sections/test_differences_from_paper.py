@@ -59,3 +59,17 @@ def test_the_difference_is_at_claims_of_the_paper_on_that_arm_only() -> None:
         "held_out_loss(span_dynamic) < held_out_loss(dynamic)": DYNAMIC.brief_departure,
         "held_out_loss(span_dynamic) < held_out_loss(baseline)": None,
     }
+
+
+def test_of_two_schedules_of_a_kind_the_updates_differ_and_a_field_without_a_value_has_a_word() -> None:
+    baseline = {
+        "architecture": {"layers": "s s f", "attention_biases": False},
+        "recipe": {"schedule": {"kind": "linear", "warmup_tokens": 16384}},
+    }
+    resolved = document((), paper=PAPER, baseline=baseline)
+    view = snapshot([Trial("baseline", 1).pretrained(3.0)], {"baseline": {}}, (), resolved=resolved)
+    text = dict(build(view, primary=primary).footer)["Differences from the papers"]
+    assert "schedule" not in text
+    assert "warm-up updates 1 (10,000)" in text
+    assert "attention biases false (true)" in text
+    assert "layers s s f (none)" in text

@@ -126,7 +126,7 @@ def test_a_corpus_of_many_repeated_documents_says_so(exact: int, near: int, told
 TASK = "docs_pair"
 
 
-def report_of_constants(constant: dict[tuple[str, int, int], tuple[str, ...]]) -> Report:
+def report_of_constants(constant: dict[tuple[str, int, int], tuple[str, ...]], **further: float) -> Report:
     """Return two arms at three seeds, each fine-tuned twice, with flags by (arm, seed, fine-tuning seed)."""
     trials = []
     for arm in ("baseline", "dynamic"):
@@ -137,7 +137,7 @@ def report_of_constants(constant: dict[tuple[str, int, int], tuple[str, ...]]) -
                 result = {
                     "task": TASK,
                     "seed": tuning,
-                    "scores": {primary(TASK): 50.0 + seed},
+                    "scores": {primary(TASK): 50.0 + seed, **further},
                     "examples": 9,
                     **flags,
                 }
@@ -148,14 +148,14 @@ def report_of_constants(constant: dict[tuple[str, int, int], tuple[str, ...]]) -
 
 
 def test_arm_task_and_count_are_named_where_models_collapsed() -> None:
-    built = report_of_constants(
-        {("dynamic", 1, 1): ("constant", "constant mismatched"), ("dynamic", 3, 2): ("constant",)}
-    )
-    text = dict(built.footer)[CONSTANT]
-    assert text == (
+    constant = {("dynamic", 1, 1): ("constant", "constant mismatched"), ("dynamic", 3, 2): ("constant",)}
+    text = (
         "constant predictions: dynamic on docs_pair in 2 of 6 fine-tunings; dynamic on docs_pair mismatched "
-        "in 1 of 6 fine-tunings; their correlation is set to 0"
+        "in 1 of 6 fine-tunings"
     )
+    assert dict(report_of_constants(constant).footer)[CONSTANT] == text
+    correlated = report_of_constants(constant, matthews=0.0)
+    assert dict(correlated.footer)[CONSTANT] == f"{text}; their correlation is set to 0"
     assert CONSTANT not in dict(report_of_constants({}).footer)
 
 

@@ -151,7 +151,7 @@ def _check_sizes(summary: CorpusSummary, sources: Mapping[str, int], seed: int) 
     sizes, duplicates = summary.splits, summary.exact_duplicates + summary.near_duplicates
     if all(sizes[split].characters >= MINIMUM_CHARACTERS[split] for split in SPLITS):
         return
-    other = next((each for each in range(SEEDS_TRIED) if each != seed and _is_enough(sources, each)), None)
+    other = other_seed(sources, seed)
     left_out = f"  left out: {duplicates} documents whose texts are equal or nearly equal to those of others"
     raise DataError(
         [TOO_SMALL if other is None else f"{ANOTHER_SPLIT} write split_seed: {other} in `corpus`. This one has:"]
@@ -164,8 +164,13 @@ def _check_sizes(summary: CorpusSummary, sources: Mapping[str, int], seed: int) 
     )
 
 
-def _is_enough(sources: Mapping[str, int], seed: int) -> bool:
-    """Return whether each split of a seed has enough characters."""
+def other_seed(sources: Mapping[str, int], seed: int) -> int | None:
+    """Return a split seed with which each split has enough text, None if none of the first ones has."""
+    return next((each for each in range(SEEDS_TRIED) if each != seed and is_enough(sources, each)), None)
+
+
+def is_enough(sources: Mapping[str, int], seed: int) -> bool:
+    """Return whether each split of a seed has enough characters; `sources` has those of each source, or more."""
     characters: Counter[Split] = Counter()
     for source, count in sources.items():
         characters[split_of(source, seed)] += count

@@ -15,7 +15,7 @@ from pydantic import Field
 from steeplechase.foundation.atomic_files import read_regular
 from steeplechase.foundation.errors import DataError, closest, first_lines
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.tasks.corpora.assembly import MINIMUM_CHARACTERS
+from steeplechase.tasks.corpora.assembly import MINIMUM_CHARACTERS, is_enough, other_seed
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.file_lines import CHUNK_BYTES, check_signature, json_of_line, refuse_array, text_lines
 from steeplechase.tasks.corpora.file_lines import PACKED as COMPRESSIONS
@@ -177,6 +177,18 @@ class TextFilesCorpus(CorpusOption):
                 f"{FEWEST_CHARACTERS:,} characters"
             )
         _refuse_all(root, (_mistake_of_rows(name, path) for name, path in files.items()))
+        if self.split_by == "file" and size is not None:
+            self._refuse_few(root, {name: path.stat().st_size for name, path in files.items()})
+
+    def _refuse_few(self, root: Path, sizes: Mapping[str, int]) -> None:
+        """Raise DataError if whole files leave a split too small, whatever is in them."""
+        if not is_enough(sizes, self.split_seed):
+            other = other_seed(sizes, self.split_seed)
+            remedy = "add files (some fifty are needed)" if other is None else f"write split_seed: {other}"
+            raise DataError(
+                f"{root}: with split_by: file each of the {len(sizes)} files is in one split, and one of train, "
+                f"validation and test has too little text; {remedy}, or leave split_by out"
+            )
 
     def bytes_of_text(self) -> int | None:
         """Return the size of the files together; None if one is packed or none can be read."""
@@ -281,20 +293,23 @@ def _mistake_of_rows(name: str, path: Path) -> str | None:
 
 
 def _file_hash(name: str, path: Path) -> str:
-    """Return the sha256 of a file. Raises DataError where a plain text is not UTF-8, as reading it would."""
+    """Return the sha256 of a file. Raises DataError where a plain text has other bytes, as reading it would."""
     decoder, found = codecs.getincrementaldecoder("utf-8")(), hashlib.sha256()
-    is_text = path.suffix not in PACKED
+    is_text, sound = path.suffix not in PACKED, True
     try:
         with path.open("rb") as file:
             while chunk := file.read(CHUNK_BYTES):
                 found.update(chunk)
                 if is_text:
                     decoder.decode(chunk)
+                    sound &= b"\0" not in chunk
             decoder.decode(b"", final=True)
-        return found.hexdigest()
     except UnicodeDecodeError:
-        for _ in text_lines(path, name):  # raises with line and offset
-            pass
-        raise
+        sound = False
     except OSError as failure:
         raise DataError(f"{name}: {failure.strerror}") from failure
+    if sound:
+        return found.hexdigest()
+    for _ in text_lines(path, name):  # raises with line and offset
+        pass
+    raise DataError(f"{name}: was changed while it was read")

@@ -140,6 +140,9 @@ def test_what_is_not_utf_8_and_too_little_text_are_found_before_any_stage(tmp_pa
     corpus = TextFilesCorpus(path=str(tmp_path))
     with pytest.raises(DataError, match=r"a\.txt:2: byte 0xef at byte offset 13 is not UTF-8"):
         corpus.inputs()
+    (tmp_path / "a.txt").write_bytes(b"first line\nsecond\0\n")
+    with pytest.raises(DataError, match=r"a\.txt:2: a NUL byte at byte offset 17"):
+        corpus.inputs()
     with pytest.raises(DataError, match=r"bytes of text are too few for a corpus; .* more than 21,000 characters"):
         corpus.check_exists()
     (tmp_path / "a.txt").write_text("a text\n" * 4000)
@@ -147,6 +150,18 @@ def test_what_is_not_utf_8_and_too_little_text_are_found_before_any_stage(tmp_pa
     (tmp_path / "a.txt").unlink()
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"a text\n" * 4000))
     corpus.check_exists()  # packed
+
+
+def test_whole_files_that_leave_a_split_empty_are_refused_before_any_stage(tmp_path: Path) -> None:
+    by_file = TextFilesCorpus(path=str(tmp_path), split_by="file")
+    (tmp_path / "a.txt").write_text("a text\n" * 4000)
+    with pytest.raises(DataError, match=r"each of the 1 files is in one split, .* add files"):
+        by_file.check_exists()
+    for number in range(40):
+        (tmp_path / f"book{number}.txt").write_text("a text\n" * 4000)
+    by_file.check_exists()
+    with pytest.raises(DataError, match=r"each of the 41 files is in one split, .* write split_seed: 0, or"):
+        by_file.model_copy(update={"split_seed": 7}).check_exists()
 
 
 def test_addresses_and_missing_files_are_refused() -> None:

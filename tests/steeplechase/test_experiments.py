@@ -81,6 +81,21 @@ def test_a_value_that_no_file_can_hold_is_refused_in_one_line(value: object) -> 
     assert len(refused.value.lines) == 1
 
 
+def test_keywords_of_another_type_are_refused_in_one_line_each(tmp_path: Path) -> None:
+    file = tmp_path / "absent.yaml"
+    with pytest.raises(ConfigurationError) as refused:
+        steeplechase.run(file, seeds=[1, 2], stop_after="45m", reuse="published")
+    assert tuple(refused.value.lines) == (
+        "seeds: [1, 2] is of type list; text is needed. Only these pretraining seeds, such as 1,2 or 1-3.",
+        "stop_after: '45m' is of type str; a number is needed",
+        "reuse: 'published' is of type str; a list is needed",
+    )
+    with pytest.raises(ConfigurationError, match=r"^arms: \['k3'\] is of type list; text is needed"):
+        steeplechase.plan(file, arms=["k3"])
+    with pytest.raises(ConfigurationError, match=r"^settings: \['a'\] is of type list; a mapping is needed$"):
+        steeplechase.plan(file, settings=["a"])  # type: ignore[arg-type]
+
+
 def test_mistakes_are_raised_with_every_line(tmp_path: Path) -> None:
     with pytest.raises(steeplechase.UserError) as refused:
         steeplechase.plan(TABLE, scale="smoke", settings={"pretraining.tokens": "many", "pretraining.seeds": []})

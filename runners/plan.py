@@ -1,26 +1,26 @@
 """Plan of an experiment: arms with costs, cached stages, predicted time and disk. No torch."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
-from runners.dag import SharedStages, shared_stages, trial_stages
+from runners.dag import SharedStages, shared_stages
 from runners.metric_trials import metric_warnings
 from runners.missing_data import missing_device
 from runners.opening import growth_lines
 from runners.part import WHOLE, Part
 from runners.plan_notes import final_notes, final_stages, generator_notes, reference_notes, score_notes, standings_in
 from runners.plan_tuning import TuningCost, plan_tuning_of
+from runners.remaining import Remaining, missing_of, remaining_of, stages_by_trial
 from runners.settings import Selection
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
-from runners.stages.stage import Stage
 from runners.task_sources import table_notes, table_warnings
 from runners.text_warnings import text_warnings
 from search_space.cards import card_memory
 from search_space.cost import Convention
-from steeplechase.configuration.arm import BASELINE, Arm
+from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.designs import Factorial, Search
 from steeplechase.configuration.designs.axes import grid_size
 from steeplechase.configuration.designs.search import NON_ADAPTIVE
@@ -31,7 +31,6 @@ from steeplechase.configuration.validation.search import finishing_notes
 from steeplechase.configuration.validation.warnings import too_small_card, warnings_of
 from steeplechase.foundation.environment import memory_bytes
 from steeplechase.foundation.errors import DataError, MachineError, UserError
-from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.tasks.corpora.huggingface import HuggingFaceCorpus
 from steeplechase.tasks.data_folder import HINT
 
@@ -50,7 +49,7 @@ class ArmPlan:
     stages: int
     """Over all pretraining seeds."""
     cached: int | None
-    """Number of stages with results in the store; None if their keys are unknown."""
+    """Number of stages that are not computed any more; None if their keys are unknown."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class Plan:
     refusal: UserError | None
     """Why the cache and the remaining costs are unknown; None if they are known."""
     prediction: Prediction | None
-    """For the stages that are not in the store; candidates of a search count at the baseline's size."""
+    """For the stages that are left; candidates of a search count at the baseline's size."""
     aliases: dict[str, str]
     """Duplicate arms: names in later designs for an existing arm."""
     impossible: tuple[tuple[str, ...], ...]
@@ -99,17 +98,16 @@ def plan_of(
     places, part = selection.paths_of(experiment.experiment, scale), selection.part_of(experiment)
     store = places.store(selection.store)
     shared, refusal = _shared_or_refusal(experiment)
-    remaining = [] if shared is None else missing_of(store, shared.by_label.values())
-    missing_shared = len(remaining)
+    left = None if shared is None else remaining_of(experiment, shared, part, places, store)
+    missing_shared = 0 if left is None else len(left.shared)
     arms = (arm for arm in experiment.arms if not part.arms or arm.name in part.arms)
-    planned = [_planned(experiment, shared, arm, convention, part, store) for arm in arms]
-    remaining += (stage for _, missing in planned for stage in missing)
+    remaining = [] if left is None else left.stages(experiment)
     remaining += [] if shared is None else missing_of(store, final_stages(experiment, shared))
     tuning = plan_tuning_of(experiment, shared, convention, partial(missing_of, store), places.folder)
     remaining += tuning.remaining if tuning is not None else ()
     prediction = None if shared is None else predicted(remaining, measured_under(places.root, store))
     return Plan(
-        arms=tuple(arm for arm, _ in planned),
+        arms=tuple(_planned(experiment, shared, arm, convention, part, left) for arm in arms),
         values_per_cell=(
             sum(not part.seeds or seed in part.seeds for seed in first_seeds(experiment.pretraining.seeds)),
             len(experiment.fine_tuning.seeds),
@@ -151,17 +149,14 @@ def _planned(
     arm: Arm,
     convention: Convention,
     part: Part,
-    store: ArtifactStore,
-) -> tuple[ArmPlan, list[Stage]]:
-    """Return the plan of an arm in a part, and its stages without results, for every candidate like it."""
+    left: Remaining | None,
+) -> ArmPlan:
     planned = _arm_plan(experiment, arm, convention)
-    if shared is None:
-        return planned, []
-    stages = stages_of_arm(experiment, shared, arm, part)
-    missing = missing_of(store, stages)
-    count = planned.stages if part == WHOLE else len(stages)
-    planned = replace(planned, stages=count, cached=len(stages) - len(missing))
-    return planned, missing * candidates_like(experiment, arm)
+    if shared is None or left is None:
+        return planned
+    count = sum(map(len, stages_by_trial(experiment, shared, arm, part)))
+    cached = count - len(left.by_arm[arm.name])
+    return replace(planned, stages=planned.stages if part == WHOLE else count, cached=cached)
 
 
 def _warnings(experiment: Experiment) -> Iterator[str]:
@@ -188,30 +183,6 @@ def _arm_plan(experiment: Experiment, arm: Arm, convention: Convention) -> ArmPl
         stages=per_seed * len(first_seeds(experiment.pretraining.seeds)),
         cached=None,
     )
-
-
-def stages_of_arm(experiment: Experiment, shared: SharedStages, arm: Arm, part: Part) -> list[Stage]:
-    """Return the stages of an arm's trials in a part, over all pretraining seeds."""
-    return [
-        stage
-        for seed in first_seeds(experiment.pretraining.seeds)
-        if part.has_trial(arm.name, seed)
-        for label, stage in trial_stages(experiment, shared, arm.candidate, seed).items()
-        if part.has_stage(label)
-    ]
-
-
-def candidates_like(experiment: Experiment, arm: Arm) -> int:
-    """Return the number of candidates that an arm represents: of a search only the first are known."""
-    search = experiment.search
-    if search is None or arm.name != BASELINE:
-        return 1
-    return max(1, search.max_candidates - len(experiment.arms) + 1)
-
-
-def missing_of(store: ArtifactStore, stages: Iterable[Stage]) -> list[Stage]:
-    """Return the stages whose results are not in the store."""
-    return [stage for stage in stages if not (store.may_have(stage.kind) and store.has(stage.kind, stage.key))]
 
 
 def _notes(experiment: Experiment) -> list[str]:

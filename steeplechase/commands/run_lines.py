@@ -12,7 +12,7 @@ from runners.cost_estimate.prediction import Prediction, disk_shortage, predicte
 from runners.dag import SharedStages
 from runners.opening import RunRequest
 from runners.part import WHOLE, Part
-from runners.plan import candidates_like, missing_of, stages_of_arm
+from runners.remaining import remaining_of
 from runners.text_warnings import text_warnings
 from steeplechase.commands.output import program
 from steeplechase.configuration.designs import Search
@@ -30,6 +30,8 @@ class WorkLeft:
     """The stages of a run without results, and what they are predicted to cost."""
 
     stages: int
+    shared: bool
+    """Whether some are outside trials."""
     prediction: Prediction
 
     def seconds(self, workers: int) -> tuple[float, bool] | None:
@@ -48,11 +50,9 @@ def work_left(experiment: Experiment, shared: SharedStages, places: ResultPaths,
     """Return what a run has to compute; None where a ledger beside the results is damaged."""
     try:
         store = places.store()
-        remaining = missing_of(store, shared.by_label.values())
-        for arm in experiment.arms:
-            missing = missing_of(store, stages_of_arm(experiment, shared, arm, part))
-            remaining += missing * candidates_like(experiment, arm)
-        return WorkLeft(len(remaining), predicted(remaining, measured_under(places.root, store)))
+        left = remaining_of(experiment, shared, part, places, store)
+        remaining = left.stages(experiment)
+        return WorkLeft(len(remaining), bool(left.shared), predicted(remaining, measured_under(places.root, store)))
     except UserError:
         return None
 
@@ -66,7 +66,7 @@ def opening_lines(request: RunRequest, is_default: bool) -> tuple[str, ...]:
     assert isinstance(shared, SharedStages)
     work = work_left(request.experiment, shared, request.paths, request.part)
     lines = [*disk_shortage(None if work is None else work.prediction, request.paths.root)]
-    if missing_of(request.paths.store(), shared.by_label.values()):
+    if work is not None and work.shared:
         lines += text_warnings(request.experiment)
     return _opening_line(request, shared, work, is_default), *(f"warning: {line}" for line in lines)
 

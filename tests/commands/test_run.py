@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from reports.report import build
 from reports.statistics.experiment import experiment_of
 from runners.cost_estimate.prediction import Prediction, Range
 from runners.opening import RunRequest, stages_of
-from runners.part import Part
+from runners.part import WHOLE, Part
+from runners.remaining import remaining_of, stages_by_trial
 from runners.settings import Selection
 from runners.work_queue import Failure, StageTask
 from steeplechase.commands.run import SIGNALS, Stopping, cluster_in_environment, refuse_silent_cluster, stopping
@@ -50,6 +52,20 @@ def test_the_first_line_has_experiment_scale_trials_and_time(tmp_path: Path) -> 
     assert line.endswith("at most 12 trials, nothing left to compute of the known arms")
 
 
+def test_whole_trials_leave_nothing_to_compute_where_their_files_are_gone(tmp_path: Path) -> None:
+    declared, places = simulated.small_table(tmp_path), ResultPaths.of(tmp_path / "results")
+    shared = stages_of(declared)
+    Track(declared, places.folder).run()
+    shutil.rmtree(places.stages)
+    left = remaining_of(declared, shared, WHOLE, places, places.store())
+    assert not left.stages(declared)
+    grown = simulated.small_table(tmp_path, pretraining={"tokens": declared.pretraining.tokens, "seeds": [1, 2]})
+    left = remaining_of(grown, stages_of(grown), WHOLE, places, places.store())
+    assert len(left.shared) == len(shared.by_label)  # a new trial needs them
+    of_both = {arm.name: sum(map(len, stages_by_trial(grown, stages_of(grown), arm, WHOLE))) for arm in grown.arms}
+    assert {arm: 2 * len(stages) for arm, stages in left.by_arm.items()} == of_both
+
+
 def test_a_text_that_is_probably_too_short_is_told_until_it_has_been_read(tmp_path: Path) -> None:
     declared = simulated.experiment(tmp_path, pretraining={"tokens": 2560, "seeds": [1], "held_out_sequences": 18})
     request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
@@ -63,7 +79,7 @@ def test_a_disk_with_less_space_than_predicted_is_told_before_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     declared = simulated.small_table(tmp_path)
-    work = WorkLeft(3, Prediction(None, Range(2e15, None, None), 3, ()))
+    work = WorkLeft(3, True, Prediction(None, Range(2e15, None, None), 3, ()))
     monkeypatch.setattr("steeplechase.commands.run_lines.work_left", lambda *of: work)
     request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
     _, shortage, *_ = opening_lines(request, is_default=False)

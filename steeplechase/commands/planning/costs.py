@@ -16,7 +16,8 @@ from runners.cost_estimate.gpu_hours import (
     trial_work,
     usual_cards,
 )
-from runners.plan import Plan, candidates_like
+from runners.plan import Plan
+from runners.remaining import candidates_like
 from search_space.cards import Card
 from search_space.cost import Convention
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture

@@ -177,14 +177,14 @@ def _tuning(plan: TuningCost) -> Iterator[str]:
 
 def _remaining_work(chosen: Chosen, plan: Plan) -> Iterator[str]:
     if plan.prediction is None:
-        yield f"in the cache, time, disk: unknown, because data are {plan.needs}, as said above"
+        yield f"computed stages, time, disk: unknown, because data are {plan.needs}, as said above"
         return
     tuning = plan.tuning
     stages = plan.shared_stages + sum(arm.stages for arm in plan.arms) + (tuning.stages if tuning else 0)
     cached = (plan.shared_cached or 0) + sum(arm.cached or 0 for arm in plan.arms)
     cached += (tuning.cached or 0) if tuning else 0
     known = " of the known arms" if chosen.experiment.search is not None else ""
-    yield f"in the cache: {cached} of {stages} stages{known}"
+    yield f"computed: {cached} of {stages} stages{known}"
     yield from _predicted(plan.prediction, chosen.experiment.search is not None, bool(chosen.scales))
 
 

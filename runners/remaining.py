@@ -1,0 +1,84 @@
+"""The stages that a run of an experiment has yet to compute. No torch."""
+
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+
+from runners.dag import SharedStages, trial_stages
+from runners.part import Part
+from runners.stages.stage import Stage
+from steeplechase.configuration.arm import BASELINE, Arm
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.database import LEDGER_NAME, Ledger
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.records import Status
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """Stages without results; a trial that the results folder has whole needs none, whatever became of its files."""
+
+    shared: list[Stage]
+    """Outside trials; none where every trial is whole and the folder has their results too."""
+    by_arm: dict[str, list[Stage]]
+    """Of the known arms, by name."""
+
+    def stages(self, experiment: Experiment) -> list[Stage]:
+        """Return all of them; an arm's count for every candidate like it."""
+        trials = (
+            stage
+            for arm in experiment.arms
+            for stage in self.by_arm.get(arm.name, []) * candidates_like(experiment, arm)
+        )
+        return [*self.shared, *trials]
+
+
+def remaining_of(
+    experiment: Experiment, shared: SharedStages, part: Part, places: ResultPaths, store: ArtifactStore
+) -> Remaining:
+    """Return what a part of an experiment has yet to compute. Raises CorruptionError if its ledger is damaged."""
+    recorded = _recorded_keys(places)
+    by_arm: dict[str, list[Stage]] = {}
+    for arm in experiment.arms:
+        if not part.arms or arm.name in part.arms:
+            open_trials = (
+                stage
+                for stages in stages_by_trial(experiment, shared, arm, part)
+                if not recorded.issuperset(each.key for each in stages)
+                for stage in stages
+            )
+            by_arm[arm.name] = missing_of(store, open_trials)
+    everything = shared.by_label.values()
+    if not any(by_arm.values()) and recorded.issuperset(stage.key for stage in everything):
+        return Remaining([], by_arm)
+    return Remaining(missing_of(store, everything), by_arm)
+
+
+def _recorded_keys(places: ResultPaths) -> frozenset[str]:
+    """Return the keys of the stages whose results a folder has."""
+    if not (places.folder / LEDGER_NAME).is_file():
+        return frozenset()
+    with closing(Ledger.at(places.folder)) as ledger:
+        return frozenset(record.key for record in ledger.records() if record.status is Status.FINISHED)
+
+
+def stages_by_trial(experiment: Experiment, shared: SharedStages, arm: Arm, part: Part) -> list[list[Stage]]:
+    """Return the stages of each of an arm's trials in a part, by pretraining seed."""
+    seeds = (seed for seed in first_seeds(experiment.pretraining.seeds) if part.has_trial(arm.name, seed))
+    trials = (trial_stages(experiment, shared, arm.candidate, seed) for seed in seeds)
+    return [[stage for label, stage in trial.items() if part.has_stage(label)] for trial in trials]
+
+
+def candidates_like(experiment: Experiment, arm: Arm) -> int:
+    """Return the number of candidates that an arm represents: of a search only the first are known."""
+    search = experiment.search
+    if search is None or arm.name != BASELINE:
+        return 1
+    return max(1, search.max_candidates - len(experiment.arms) + 1)
+
+
+def missing_of(store: ArtifactStore, stages: Iterable[Stage]) -> list[Stage]:
+    """Return the stages whose results are not in the store."""
+    return [stage for stage in stages if not (store.may_have(stage.kind) and store.has(stage.kind, stage.key))]

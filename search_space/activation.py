@@ -9,7 +9,7 @@ from search_space.cost import Operations
 
 Activation = Literal["gelu", "gelu_tanh", "relu", "swish"]
 """`gelu_tanh` is GELU's tanh approximation (GPT, ALBERT); `swish` is x·sigmoid(x) (arXiv 1710.05941)."""
-FeedForwardActivation = Literal["gelu", "gelu_tanh", "relu", "swish", "geglu", "swiglu"]
+FeedForwardActivation = Literal[Activation, "geglu", "swiglu"]
 """The last two are gated: the first map has two halves, and the activation of one multiplies the other."""
 
 GATED: dict[str, Activation] = {"geglu": "gelu", "swiglu": "swish"}

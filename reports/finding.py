@@ -10,11 +10,9 @@ from reports.number_format import counted, sentence_of
 from reports.sections import CLAUSES, in_order
 from reports.sections.best_candidate import search_finding
 from reports.sections.failures import diverged_clause, failures_clause
-from reports.sections.latency import measured_on
 from reports.sections.task_pilot import pretraining_sentence
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.experiment import experiment_of, margins_of
-from reports.statistics.latency import latencies_of
 from reports.statistics.objectives import title_of
 from reports.statistics.results import Results
 from steeplechase.analysis.proportions import unseen_at_most
@@ -137,12 +135,9 @@ def _by(snapshot: Snapshot, final: FinalComparison) -> str:
 
 
 def limits_of(results: Results) -> str:
-    """Return the sentences of the box; empty without latencies and without a finished table of pretrained arms."""
+    """Return the sentences of the box: of a finished table of pretrained arms, then what the sections say."""
     said = [*_of_pretraining(results)] if results.arms and results.experiment.pretrains else []
-    if (found := results.once(latencies_of)) is not None and found.timed:
-        timed = f"timed was {measured_on(found)}, in one run on one machine"
-        said.append(f"Whether a model takes less time elsewhere: {timed}.")
-    return " ".join(said)
+    return " ".join([*said, *(limit for section in in_order((), results) for limit in section.limits(results))])
 
 
 def _of_pretraining(results: Results) -> Iterator[str]:

@@ -57,6 +57,8 @@ class Section:
     """Its sentences of the finding, after the clauses."""
     conditions: Callable[[Results], Iterable[tuple[str, str]]] = nothing
     """Terms with texts of the footer: the conditions of the measurement; empty texts are left out."""
+    limits: Callable[[Results], Iterable[str]] = nothing
+    """Its sentences of the box of what the report cannot say."""
     values: Callable[[Results], Iterable[Row]] = nothing
     """Measured values that are of no trial, as rows of the values in long form."""
     figure: ReportFigure[Any] | None = None

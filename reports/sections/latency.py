@@ -175,6 +175,13 @@ def _sentences(evidence: LatencyEvidence, arm: str) -> Iterator[str]:
     yield f"{'; '.join(where).capitalize()}."
 
 
+def limits(results: Results) -> Iterator[str]:
+    """Yield that times are those of one machine; nothing before anything was timed."""
+    if (found := results.once(latencies_of)) is not None and found.timed:
+        timed = f"timed was {measured_on(found)}, in one run on one machine"
+        yield f"Whether a model takes less time elsewhere: {timed}."
+
+
 def measured_on(evidence: LatencyEvidence) -> str:
     """Return what was timed and where: `the attention sublayer alone, 1 sequence per pass, cpu, 1 thread`."""
     part = "a whole block" if evidence.timing.part == "block" else "the attention sublayer alone"
@@ -239,6 +246,7 @@ SECTION = Section(
     applies=lambda results: results.once(latencies_of) is not None,
     sentence=lambda results: "" if (found := results.once(latencies_of)) is None else finding(found),
     conditions=lambda results: () if (found := results.once(latencies_of)) is None else conditions(found),
+    limits=limits,
     values=_trial_rows,
     figure=ReportFigure("latency", lambda _: "Speedup by length", _measured, _figure_table, draw),
     of_trials=False,

@@ -18,8 +18,7 @@ from steeplechase.configuration.claims import DeclaredClaim
 from steeplechase.configuration.designs import Design, OneDesign, Search
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.matched_budget import Match, add_matched_arms
-from steeplechase.configuration.measurements import Measures
-from steeplechase.configuration.measurements.latency import of_former_layout
+from steeplechase.configuration.measurements import Measures, kinds
 from steeplechase.configuration.plugin_folders import Plugins
 from steeplechase.configuration.plugins import sources_of
 from steeplechase.configuration.pretraining import NO_TRIALS, Pretraining
@@ -153,8 +152,10 @@ class Experiment(Recorded):
 
     @classmethod
     def of_former(cls, document: JsonValue) -> JsonValue:
-        """Return the record of a former latency experiment as one of today."""
-        return of_former_layout(document)
+        """Return a record of a former layout as one of today."""
+        for measurement in kinds():
+            document = measurement.of_former(document)
+        return document
 
     @property
     def designs(self) -> tuple[OneDesign, ...]:

@@ -11,7 +11,7 @@ from search_space.cost import CONVENTIONS, MATMUL
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
-from steeplechase.configuration.measurements.latency import of_former_layout, part_flops, part_parameters
+from steeplechase.configuration.measurements.latency import Latency, part_flops, part_parameters
 from steeplechase.configuration.yaml import scales
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.foundation.schema import JsonValue
@@ -154,4 +154,4 @@ def test_a_record_of_the_former_layout_is_an_experiment_of_today() -> None:
     assert read.identity() == same.identity()
     assert read.measure == same.measure
     two = {**former, "arms": {"attention": {}, "control": {}, "copy": {}}}
-    assert of_former_layout(two) == two
+    assert Latency.of_former(two) == two

@@ -16,7 +16,7 @@ from steeplechase.foundation.schema import Schema, subclasses
 M = TypeVar("M", bound=Measurement)
 
 
-def _kinds() -> Iterator[type[Measurement]]:
+def kinds() -> Iterator[type[Measurement]]:
     """Yield the measurements of this folder, in the order of their files."""
     for file in pkgutil.iter_modules(__path__):
         module = import_module(f"{__name__}.{file.name}").__name__
@@ -27,7 +27,7 @@ def _settings() -> type[BaseModel]:
     """Return a declaration with a field for each measurement, None where it is not made."""
     fields: dict[str, Any] = {
         kind.key: (kind | None, Field(default=None, examples=[kind.example], description=kind.brief))
-        for kind in _kinds()
+        for kind in kinds()
     }
     made = create_model("Settings", __base__=Schema, **fields)
     made.described_by = ()

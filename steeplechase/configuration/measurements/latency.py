@@ -105,6 +105,34 @@ class Latency(Measurement):
         for position, name in enumerate(self.widening):
             yield ("widening", position), name
 
+    @classmethod
+    def of_former(cls, document: JsonValue) -> JsonValue:
+        """Return the record of a former latency experiment as an experiment that only measures latencies.
+
+        Any other document is returned as it is, and so is one whose baseline had changes or that had two controls.
+        """
+        if not isinstance(document, dict) or "timing" not in document:
+            return document
+        former: dict[str, JsonValue] = json.loads(json.dumps(document))
+        arms, timing, paper = former.pop("arms"), former.pop("timing"), former.pop("paper", None)
+        baseline, architecture = former.pop("baseline"), former.pop("architecture")
+        assert isinstance(arms, dict)
+        assert isinstance(timing, dict)
+        controls = [name for name, changes in arms.items() if not changes and name != baseline]
+        if arms[str(baseline)] or len(controls) > 1:
+            return document
+        latency = {**timing, "baseline": baseline, "control": controls[0] if controls else None}
+        if isinstance(paper, dict):
+            latency |= {"faster": paper.pop("orderings", []), "widening": paper.pop("widening", [])}
+        changed: dict[str, JsonValue] = {name: changes for name, changes in arms.items() if changes}
+        return {
+            **former,
+            "paper": paper,
+            "baseline": {"architecture": architecture},
+            "design": {"kind": "list", "arms": changed},
+            "measure": {"latency": latency},
+        }
+
 
 class Machine(Result):
     """What seconds depend on besides the declaration; seconds of two machines are never compared."""
@@ -153,31 +181,3 @@ def part_parameters(architecture: Architecture, part: Part) -> int:
 def _components(architecture: Architecture, part: Part, length: int) -> list[Component]:
     block = components(architecture.blocks[:1], "none", architecture.normalisation, length)
     return [component for component in block if part == "block" or component.role in ATTENTION]
-
-
-def of_former_layout(document: JsonValue) -> JsonValue:
-    """Return the record of a former latency experiment as an experiment that only measures latencies.
-
-    Any other document is returned as it is, and so is one whose baseline had changes or that had two controls.
-    """
-    if not isinstance(document, dict) or "timing" not in document:
-        return document
-    former: dict[str, JsonValue] = json.loads(json.dumps(document))
-    arms, timing, paper = former.pop("arms"), former.pop("timing"), former.pop("paper", None)
-    baseline, architecture = former.pop("baseline"), former.pop("architecture")
-    assert isinstance(arms, dict)
-    assert isinstance(timing, dict)
-    controls = [name for name, changes in arms.items() if not changes and name != baseline]
-    if arms[str(baseline)] or len(controls) > 1:
-        return document
-    latency = {**timing, "baseline": baseline, "control": controls[0] if controls else None}
-    if isinstance(paper, dict):
-        latency |= {"faster": paper.pop("orderings", []), "widening": paper.pop("widening", [])}
-    changed: dict[str, JsonValue] = {name: changes for name, changes in arms.items() if changes}
-    return {
-        **former,
-        "paper": paper,
-        "baseline": {"architecture": architecture},
-        "design": {"kind": "list", "arms": changed},
-        "measure": {"latency": latency},
-    }

@@ -28,6 +28,11 @@ class Measurement(Schema):
     presentation: ClassVar[tuple[str, ...]] = ()
     """Fields that change what a report says, and no result."""
 
+    @classmethod
+    def of_former(cls, document: JsonValue) -> JsonValue:
+        """Return the record of an experiment that declares it in a former layout as one of today."""
+        return document
+
     @property
     def names(self) -> tuple[str | None, ...]:
         """The names of what is measured, one stage each; (None,) for a measurement that exists once."""

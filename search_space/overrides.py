@@ -176,33 +176,38 @@ def _misplaced(path: tuple[str, ...], candidate: Candidate, document: dict[str, 
     if path[:2] in {("architecture", each) for each in ("baseline", "pretraining", "design")}:
         hint = "; leave it out, as in heads or recipe.dropout" if path[1] == "baseline" else ""
         return f"{path[1]} is a section of the file, and no field of a candidate{hint}"
-    leaf, option = path[-1], document[path[0]].get(path[1]) if len(path) > 1 else None
+    leaf, axis, option = path[-1], path[0], document[path[0]]
+    if (axis, option.get(VARIANT_KEY), leaf) == path:  # the part is an option itself: an objective
+        options = _options(type(candidate), axis)
+    else:
+        axis, option = (path[1], option.get(path[1])) if len(path) > 1 else (axis, None)
+        options = _options(type(getattr(candidate, path[0])), axis)
     if not isinstance(option, dict):
-        return f"{leaf} is not a field of {path[0]}{_meant(leaf, path, candidate, document)}"
-    options = _options(candidate, *path[:2])
+        return f"{leaf} is not a field of {path[0]}{_meant(leaf, candidate)}"
     owners = [option.model_fields[VARIANT_KEY].default for option in options if leaf in option.model_fields]
     names = [name for option in options for name in option.model_fields if name != VARIANT_KEY]
     belongs = f"; it belongs to {', '.join(owners)}" if owners else did_you_mean(leaf, names, ". ", str)
-    return f"{leaf} is not a field of the {path[1]} {option.get(VARIANT_KEY)}{belongs}"
+    return f"{leaf} is not a field of the {axis} {option.get(VARIANT_KEY)}{belongs}"
 
 
-def _options(candidate: Candidate, part: str, name: str) -> tuple[type[Schema], ...]:
-    """Return the options of an axis; none of a field that is no axis."""
-    field = type(getattr(candidate, part)).model_fields.get(name)
+def _options(owner: type[Schema], name: str) -> tuple[type[Schema], ...]:
+    """Return the options of an axis, a field of a schema; none of a field that is no axis."""
+    field = owner.model_fields.get(name)
     options = () if field is None else options_of(field.annotation)
     return tuple(one for one in options if isinstance(one, type) and VARIANT_KEY in getattr(one, "model_fields", ()))
 
 
-def _meant(leaf: str, path: tuple[str, ...], candidate: Candidate, document: dict[str, Any]) -> str:
+def _meant(leaf: str, candidate: Candidate) -> str:
     """Return the whole paths that a name may stand for: those of fields with this name, else with the nearest one."""
     places: dict[str, list[str]] = {}
+    document: dict[str, Any] = candidate.model_dump()
     for part in ("architecture", *ROOTS):
         prefix = "" if part == "architecture" else f"{part}."
         for name, value in document[part].items():
-            if (part, name) != path[:2]:
-                places.setdefault(name, []).append(f"{prefix}{name}")
+            places.setdefault(name, []).append(f"{prefix}{name}")
             inside = [*value] if isinstance(value, dict) and VARIANT_KEY in value else []
-            inside += [inner for option in _options(candidate, part, name) for inner in option.model_fields]
+            options = _options(type(getattr(candidate, part)), name)
+            inside += [inner for option in options for inner in option.model_fields]
             for inner in dict.fromkeys(inside):
                 places.setdefault(inner, []).append(f"{prefix}{name}.{inner}")
     near = leaf if leaf in places and leaf != VARIANT_KEY else closest(leaf, [*places])
@@ -210,10 +215,10 @@ def _meant(leaf: str, path: tuple[str, ...], candidate: Candidate, document: dic
 
 
 def _blame(path: tuple[str | int, ...], changes: Changes) -> str:
-    """Return the override with the longest common prefix with the error's path."""
+    """Return the override with the longest common prefix with the error's path; of several, one to the same field."""
 
-    def shared(change: str) -> int:
-        pairs = zip(absolute_path(change), path, strict=False)
-        return sum(1 for left, right in pairs if left == right)
+    def shared(change: str) -> tuple[int, bool]:
+        parts = absolute_path(change)
+        return sum(left == right for left, right in zip(parts, path, strict=False)), parts[-1:] == path[-1:]
 
     return max(changes, key=shared)

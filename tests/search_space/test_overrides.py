@@ -181,6 +181,16 @@ def test_an_options_name_alone_is_the_option_with_its_defaults(option: type[Sche
         ({"recipe.schedule.warmup_tokens": -1}, "recipe.schedule.warmup_tokens", "greater than or equal to 0"),
         ({"recipe.micro_batches": 129}, "recipe.micro_batches", "129 micro-batches of 128 sequences"),
         ({"objective.mask_rate": 1.5}, "objective.mask_rate", "less than 1"),
+        (
+            {"objective.mask_rat": 0.2},
+            "objective.mask_rat",
+            "mask_rat is not a field of the objective replaced_token_detection. Did you mean mask_rate?",
+        ),
+        (
+            {"objective": "masked_language_model", "objective.discriminator_weight": 50},
+            "objective.discriminator_weight",
+            "not a field of the objective masked_language_model; it belongs to all_tokens_masked_language_model, ",
+        ),
     ],
     ids=lambda value: "+".join(value) if isinstance(value, dict) else None,
 )

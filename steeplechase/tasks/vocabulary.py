@@ -134,10 +134,10 @@ def read_merges(
     else:
         pieces, written = _pieces_of_vocab_json(path), _lines(merges_path)
     lines = list(enumerate(written, start=1))
-    if lines[0][1].startswith("#version"):
+    if lines and lines[0][1].startswith("#version"):
         lines = lines[1:]
     known = frozenset(pieces)
-    mistakes = _shortened(merges_path, list(_merge_mistakes(merges_path, lines, known)))
+    mistakes = _shortened(merges_path, list(_merge_mistakes(merges_path, lines, known, path.name)))
     _refuse([*mistakes, *without_special(path, known), *_too_many(path, pieces, largest)])
     return pieces, [(left, right) for left, right in (line.split(" ") for _, line in lines if line)]
 
@@ -151,7 +151,9 @@ def _pieces_of_vocab_json(path: Path) -> list[str]:
     return numbered_pieces(str(path), pairs)
 
 
-def _merge_mistakes(path: Path, lines: list[tuple[int, str]], pieces: Collection[str]) -> Iterator[str]:
+def _merge_mistakes(
+    path: Path, lines: list[tuple[int, str]], pieces: Collection[str], vocabulary: str
+) -> Iterator[str]:
     first: dict[str, int] = {}
     for number, line in lines:
         parts = line.split(" ")
@@ -159,7 +161,7 @@ def _merge_mistakes(path: Path, lines: list[tuple[int, str]], pieces: Collection
             if line or number != lines[-1][0]:
                 yield f"{path}:{number}: {line!r} is not a merge: two pieces with a space between them"
         elif unknown := [piece for piece in (*parts, "".join(parts)) if piece not in pieces]:
-            yield f"{path}:{number}: {unknown[0]!r} is not in {NUMBERED_FILE}"
+            yield f"{path}:{number}: {unknown[0]!r} is not in {vocabulary}"
         elif line in first:
             yield f"{path}:{number}: duplicate merge {line!r}, first on line {first[line]}"
         first.setdefault(line, number)

@@ -16,6 +16,7 @@ from steeplechase.tasks.tokenizer import (
     BpeOption,
     ByteBpeOption,
     GivenVocabulary,
+    SentencePieceOption,
     Tokenizer,
     UnigramOption,
     WordOption,
@@ -187,6 +188,7 @@ WRONG_FILES = [
         ],
     ),
     (WordOption, {"vocab.txt": "the\n\n"}, ["vocab.txt:2: '' is empty", "no [PAD]"]),
+    (SentencePieceOption, {"spiece.model": "text"}, ["spiece.model: is a file; a folder with unigram.vocab and"]),
 ]
 
 

@@ -141,3 +141,15 @@ def test_what_would_tokenize_otherwise_is_refused(
         OPTIONS[kind](str(path)).inputs()
     assert message in "\n".join(refused.value.lines)
     assert len(refused.value.lines) == 1
+
+
+def test_a_vocabulary_without_merges_has_its_characters_alone(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    written(path, "byte_bpe")
+    changed(path, {"model": {"merges": []}})
+    option = OPTIONS["byte_bpe"](str(path))
+    words = option.tokenizer([], 300)
+    assert [words.pieces[number] for number in words.encode(["town"])[0]] == [*"town"]
+    changed(path, {"model": {"merges": [["q", "q"]]}})
+    with pytest.raises(DataError, match=r"tokenizer\.json:1: 'qq' is not in tokenizer\.json"):
+        option.inputs()

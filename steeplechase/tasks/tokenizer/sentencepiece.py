@@ -53,12 +53,21 @@ class SentencePieceOption(TokenizerOption):
 
     def inputs(self) -> JsonValue:
         """Return the sha256 of the files; raises DataError where they are wrong."""
-        return {"kind": self.kind, "sha256": SentencePiece.read(resolved(self.path), False).vocabulary_hash}
+        return {"kind": self.kind, "sha256": SentencePiece.read(self._folder(), False).vocabulary_hash}
 
     def tokenizer(self, texts: Iterable[str], vocabulary_size: int) -> "SentencePiece":
         """Return the tokenizer of the folder; the texts are not read."""
-        folder = resolved(self.path)
+        folder = self._folder()
         return SentencePiece(*read_scores(folder / SCORES_FILE, vocabulary_size), read_normalisation(folder))
+
+    def _folder(self) -> Path:
+        folder = resolved(self.path)
+        if folder.is_file():
+            raise DataError(
+                f"{folder}: is a file; a folder with {SCORES_FILE} and {NORMALISATION_FILE} is needed, which "
+                "`steeplechase import` writes from a checkpoint's folder"
+            )
+        return folder
 
 
 class SentencePiece(Unigram):

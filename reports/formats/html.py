@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from reports.document import Report
@@ -62,13 +63,6 @@ def render(report: Report) -> str:
 
 def page(report: Report, files: Links = NO_LINKS) -> str:
     """Return the page with its figures and links to the files of its folder."""
-    environment = Environment(
-        loader=FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     style = Markup(f"{variables()}\n{(HERE / 'page.css').read_text(encoding='utf-8')}")
     figures = [
         ShownFigure(f"figure-{number}", picture.title, Markup(following_the_page(picture.svg)))
@@ -77,9 +71,8 @@ def page(report: Report, files: Links = NO_LINKS) -> str:
     grids = [ShownGrid(anchor, grid.title, grid) for anchor, grid in _anchored(report.grids)]
     verdicts = [shown for shown in grids[1:] if shown.grid.name in VERDICTS]
     folded = [*figures[1:], *(shown for shown in grids[1:] if shown not in verdicts)]
-    template = environment.get_template("page.html.jinja")
     return (
-        template.render(
+        _template().render(
             report=report,
             policy=POLICY,
             style=style,
@@ -91,6 +84,16 @@ def page(report: Report, files: Links = NO_LINKS) -> str:
         )
         + "\n"
     )
+
+
+@cache
+def _template() -> Template:
+    """Return the page's template: compiling it is most of the time of a small page."""
+    loader = FileSystemLoader(HERE)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("page.html.jinja")
 
 
 def without_files(text: str) -> str:

@@ -5,9 +5,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from steeplechase.tasks.corpora.file_lines import text_lines
 from steeplechase.tasks.glue.evaluate import evaluate
-from steeplechase.tasks.labelled.delimited import delimited_rows
+from steeplechase.tasks.labelled.delimited import delimited_rows, tab_cells, whole_rows
 from steeplechase.tasks.labelled.example_files import ChoiceFiles, ChoiceRow
 from steeplechase.tasks.labelled.mistakes import Mistakes
 from steeplechase.tasks.labelled.task import DownstreamTask
@@ -20,12 +19,9 @@ HIDDEN = "test"
 
 def codah_rows(part: str, path: Path, name: str, mistakes: Mistakes) -> Iterator[ChoiceRow]:
     """Yield the rows of a fold: tab-separated, without a header."""
-    for line, text in text_lines(path, name):
-        cells = text.split("\t")
-        if len(cells) != len(CODAH_COLUMNS):
-            mistakes.add(line, f"{len(cells)} cells, expected {len(CODAH_COLUMNS)}: {', '.join(CODAH_COLUMNS)}")
-        else:
-            yield ChoiceRow(line, cells[1], tuple(cells[2:6]), cells[6])
+    for row in whole_rows(tab_cells(path, name), CODAH_COLUMNS, mistakes):
+        _, prompt, *endings, label = row.cells.values()
+        yield ChoiceRow(row.line, prompt, tuple(endings), label)
 
 
 def swag_rows(part: str, path: Path, name: str, mistakes: Mistakes) -> Iterator[ChoiceRow]:

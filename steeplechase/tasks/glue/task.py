@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.corpora.file_lines import check_signature, text_lines
+from steeplechase.tasks.corpora.file_lines import check_signature
 from steeplechase.tasks.glue.evaluate import evaluate
+from steeplechase.tasks.labelled.delimited import DelimitedRow, tab_cells, whole_rows
 from steeplechase.tasks.labelled.example_files import ExampleFiles
 from steeplechase.tasks.labelled.mistakes import Mistakes
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Form, Part
@@ -61,33 +62,20 @@ def configuration(name: str, first: str, second: str | None = None) -> Configura
     return Configuration({part: Split(name, split) for part, split in splits.items()}, first, second)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of a table by column name."""
-
-    line: int  # from 1
-    cells: dict[str, str]
-
-
 def rows_of(
     path: Path, name: str, columns: Sequence[str] | None, wanted: Sequence[str], mistakes: Mistakes
-) -> Iterator[Row]:
+) -> Iterator[DelimitedRow]:
     """Yield the rows of a table; `columns` are the names for a file without a header.
 
     A row with another number of cells than the header is a mistake and is not yielded. Raises DataError, with line
     and byte, for invalid UTF-8, and if `wanted` columns are missing from the header.
     """
     check_signature(path, name, path.suffix)
-    lines = text_lines(path, name)
+    rows = tab_cells(path, name)
     if columns is None:
-        columns = next(lines, (1, ""))[1].split("\t")
+        _, columns = next(rows, (1, [""]))
         _refuse_missing(f"{name}:1", columns, wanted, " in the header")
-    for number, text in lines:
-        cells = text.split("\t")
-        if len(cells) != len(columns):
-            mistakes.add(number, f"{len(cells)} cells, expected {len(columns)}: {', '.join(columns)}")
-        else:
-            yield Row(number, dict(zip(columns, cells, strict=True)))
+    yield from whole_rows(rows, columns, mistakes)
 
 
 def _refuse_missing(place: str, columns: Iterable[str], wanted: Sequence[str], where: str = "") -> None:
@@ -103,7 +91,7 @@ HIDDEN = -1
 """Number of a withheld label on the hub."""
 
 
-def rows_of_split(split: LoadedSplit, columns: Columns, hidden: str, mistakes: Mistakes) -> Iterator[Row]:
+def rows_of_split(split: LoadedSplit, columns: Columns, hidden: str, mistakes: Mistakes) -> Iterator[DelimitedRow]:
     """Yield the rows of a split by number from 1, labels by their names; `hidden` replaces a withheld label.
 
     A row whose text is not a string is a mistake and is not yielded.
@@ -118,7 +106,9 @@ def rows_of_split(split: LoadedSplit, columns: Columns, hidden: str, mistakes: M
         for column, names in split.label_names.items():
             if column in row:
                 row[column] = _name(row[column], names, hidden)
-        yield Row(number, {column: value if isinstance(value, str) else repr(value) for column, value in row.items()})
+        yield DelimitedRow(
+            number, {column: value if isinstance(value, str) else repr(value) for column, value in row.items()}
+        )
 
 
 def _name(label: Any, names: Sequence[str], hidden: str) -> str:
@@ -190,7 +180,7 @@ class GlueTable(ExampleFiles):
         return self.part_of(self._examples(part, columns, rows, mistakes, broken), mistakes)
 
     def _examples(
-        self, part: str, columns: Columns, rows: Iterable[Row], mistakes: Mistakes, broken: Mistakes
+        self, part: str, columns: Columns, rows: Iterable[DelimitedRow], mistakes: Mistakes, broken: Mistakes
     ) -> Iterator[Example | None]:
         line_of: dict[str, int] = {}
         for index, row in enumerate(rows):
@@ -246,7 +236,7 @@ class GlueTable(ExampleFiles):
             message = f"{name}: {column} holds {unnamed!r:.40}, a number without a name"
             raise DataError(f"{message}; expected {self.answers}, as text or as a ClassLabel with these names")
 
-    def _answer(self, row: Row, columns: Columns, mistakes: Mistakes) -> tuple[int | None, float | None]:
+    def _answer(self, row: DelimitedRow, columns: Columns, mistakes: Mistakes) -> tuple[int | None, float | None]:
         if columns.answer is None:
             return None, None
         text = row.cells[columns.answer]

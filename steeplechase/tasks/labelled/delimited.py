@@ -49,11 +49,21 @@ def delimited_rows(
         )
     if wrong := header_mistakes(name, line, header, wanted):
         raise DataError([*wrong, *([] if {*wanted} & {*header} else [f"{name}:{line}: {NO_HEADER}"])])
+    yield from whole_rows(rows, header, mistakes)
+
+
+def whole_rows(rows: Iterable[Cells], columns: Sequence[str], mistakes: Mistakes) -> Iterator[DelimitedRow]:
+    """Yield the rows that have a cell for each column; another one is a mistake and is not yielded."""
     for line, cells in rows:
-        if len(cells) != len(header):
-            mistakes.add(line, f"{len(cells)} cells, expected {len(header)}: {', '.join(header)}")
+        if len(cells) != len(columns):
+            mistakes.add(line, f"{len(cells)} cells, expected {len(columns)}: {', '.join(columns)}")
         else:
-            yield DelimitedRow(line, dict(zip(header, cells, strict=True)))
+            yield DelimitedRow(line, dict(zip(columns, cells, strict=True)))
+
+
+def tab_cells(path: Path, name: str) -> Iterator[Cells]:
+    """Yield every line of a file, split at tabs; a quotation mark is text. Raises DataError for invalid UTF-8."""
+    return ((number, text.split("\t")) for number, text in text_lines(path, name))
 
 
 def _numbered(name: str, rows: Iterator[Cells], wanted: Sequence[int], mistakes: Mistakes) -> Iterator[DelimitedRow]:
@@ -90,7 +100,7 @@ def header_mistakes(name: str, line: int, header: Sequence[str], wanted: Sequenc
 def _cells(path: Path, name: str, delimiter: str, quoted: bool) -> Iterator[Cells]:
     check_signature(path, name, path.suffix)
     if not quoted:
-        yield from ((number, text.split("\t")) for number, text in text_lines(path, name) if text)
+        yield from (row for row in tab_cells(path, name) if row[1] != [""])
         return
     csv.field_size_limit(MAXIMUM_LINE_BYTES)
     reader = csv.reader((f"{text}\n" for _, text in text_lines(path, name)), delimiter=delimiter, strict=True)

@@ -139,26 +139,3 @@ def _measured(labels: tuple[str, ...], arm: KnownArm, history: TrialHistory) -> 
         measured["held_out_loss"] = losses[-1]
     score = score_of(history.records, labels)
     return measured if score is None else {**measured, "score": score}
-
-
-def as_json(observation: Observation) -> JsonValue:
-    """Return an observation of another search, for the ledger."""
-    return {
-        "changes": {**observation.changes},
-        "losses": [*observation.losses],
-        "objectives": [*observation.objectives],
-    }
-
-
-def from_json(document: JsonValue) -> Observation:
-    """Return the observation of a finished candidate of another search, from the ledger."""
-    assert isinstance(document, dict)
-    changes, losses, objectives = (document[name] for name in ("changes", "losses", "objectives"))
-    assert isinstance(changes, dict)
-    assert isinstance(losses, list)
-    assert isinstance(objectives, list)
-    return Observation(changes, _numbers(losses), True, _numbers(objectives), proposed=False)
-
-
-def _numbers(values: list[JsonValue]) -> tuple[float, ...]:
-    return tuple(float(value) for value in values if isinstance(value, int | float))

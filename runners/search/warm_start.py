@@ -5,12 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from runners.search.history import SearchHistory
-from runners.search.observations import Observation, as_json, from_json, shifted_by_baseline
+from runners.search.observations import Observation, shifted_by_baseline
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.canonical import canonical_text, fingerprint
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import Ledger, TrialRows
+from steeplechase.ledger.facts import EarlierCandidate, EarlierSearch
 from steeplechase.tasks.data_folder import with_paths_as_in
 
 WARM_START = "warm_start"
@@ -45,8 +46,8 @@ def warm_start_observations(
     documents = rows.fact(WARM_START)
     assert isinstance(documents, list)
     now, baseline = _optimised(history), history.baseline
-    alike = (document for document in documents if _optimised_by(document, now) == now)
-    searches = [[_final(from_json(candidate)) for candidate in _candidates_of(document)] for document in alike]
+    alike = (each for each in map(EarlierSearch.model_validate, documents) if each.optimised == now)
+    searches = [[_earlier(candidate) for candidate in each.candidates] for each in alike]
     baselines = [next((each for each in search if not each.changes), None) for search in searches]
     target = _final(baseline) if baseline is not None and baseline.complete else next(filter(None, baselines), None)
     return tuple(
@@ -54,6 +55,11 @@ def warm_start_observations(
         for search, source in zip(searches, baselines, strict=True)
         for each in search
     )
+
+
+def _earlier(candidate: EarlierCandidate) -> Observation:
+    losses, objectives = tuple(candidate.losses), tuple(candidate.objectives)
+    return _final(Observation(candidate.changes, losses, True, objectives, proposed=False))
 
 
 def _final(observation: Observation) -> Observation:
@@ -66,18 +72,6 @@ def _optimised(history: SearchHistory) -> list[str]:
     return [*history.objectives, *history.scored_tasks]
 
 
-def _optimised_by(document: JsonValue, default: list[str]) -> JsonValue:
-    assert isinstance(document, dict)
-    return document.get("optimised", [*default])
-
-
-def _candidates_of(document: JsonValue) -> list[JsonValue]:
-    assert isinstance(document, dict)
-    candidates = document["candidates"]
-    assert isinstance(candidates, list)
-    return candidates
-
-
 def _read(experiment: Experiment, folder: Path) -> JsonValue:
     with closing(Ledger.at(folder)) as other:
         identity = experiment.identity()
@@ -86,7 +80,11 @@ def _read(experiment: Experiment, folder: Path) -> JsonValue:
             lines = [f"{folder}: cannot warm-start this search: its settings differ. What differs:"]
             raise ConflictError([*lines, *(f"  {name}" for name in differing)])
         history = SearchHistory(experiment, other)
-        finished = [as_json(each) for each in history.observations() if each.complete]
+        finished: list[JsonValue] = [
+            {"changes": {**each.changes}, "losses": [*each.losses], "objectives": [*each.objectives]}
+            for each in history.observations()
+            if each.complete
+        ]
     return {"content": fingerprint(finished), "candidates": finished, "optimised": [*_optimised(history)]}
 
 

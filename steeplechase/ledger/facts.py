@@ -31,17 +31,23 @@ class _Fact(Schema, extra="ignore"):
     """A later version may add a field."""
 
 
-class _Session(_Fact):
+class SessionStart(_Fact):
+    """The begin of a session, on a machine."""
+
     command: str
     started: str
     machine: Object
 
 
-class _Duration(_Fact):
+class SessionDuration(_Fact):
+    """The end of a session whose process was not killed."""
+
     seconds: Seconds
 
 
-class _Stop(_Fact):
+class SessionStop(_Fact):
+    """What ended a session before its work was done."""
+
     limit: str | None = None
     interruption: str | None = None
     unfinished_seconds: Seconds | None = None
@@ -103,16 +109,22 @@ class Amendment(_Fact):
     """Arms, seeds and stages from then on, for `ledger/amendments.py`; None where every row is declared."""
 
 
-class _Observation(_Fact):
+class EarlierCandidate(_Fact):
+    """A finished candidate of another search."""
+
     changes: Object
     losses: list[float]
     objectives: list[float]
 
 
-class _Search(_Fact):
+class EarlierSearch(_Fact):
+    """The finished candidates of another search of the same space."""
+
     content: Sha256
-    candidates: list[_Observation]
-    optimised: list[str] = Field(default_factory=list)
+    """Fingerprint of the candidates."""
+    candidates: list[EarlierCandidate]
+    optimised: list[str]
+    """Its objectives in effect, then the tasks of its score."""
 
 
 def _reported_half(content: JsonValue) -> None:
@@ -133,13 +145,13 @@ _FACTS: Mapping[str, Callable[[JsonValue], object]] = {
     "importance": _checked_by(dict[str, FiniteFloat]),
     "parents": _checked_by(dict[str, str]),
     "amendment": _checked_by(Amendment),
-    "session": _checked_by(_Session),
-    "session duration": _checked_by(_Duration),
-    "session stopped": _checked_by(_Stop),
+    "session": _checked_by(SessionStart),
+    "session duration": _checked_by(SessionDuration),
+    "session stopped": _checked_by(SessionStop),
     "reused": _checked_by(ReusedSource),
     "reported half": _reported_half,
     "audit": _checked_by(list[str]),
-    "warm_start": _checked_by(list[_Search]),
+    "warm_start": _checked_by(list[EarlierSearch]),
     TUNING: TuningPlan.of,
     CHOICES: _checked_by(list[Choice]),
     FINALISTS: FinalPlan.of,

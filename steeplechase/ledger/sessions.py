@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import Ledger, LedgerRows, numbered_facts
-from steeplechase.ledger.facts import ReusedSource
+from steeplechase.ledger.facts import ReusedSource, SessionDuration, SessionStart, SessionStop
 
 STARTED, DURATION, STOPPED = "session {}", "session {} duration", "session {} stopped"
 REUSED = "reused {}"
@@ -95,16 +95,15 @@ class Stopwatch:
 
 def _read(ledger: LedgerRows) -> Iterator[Session]:
     for number, start in numbered_facts(ledger, STARTED):
-        machine, duration = start["machine"], ledger.fact(DURATION.format(number))
-        assert isinstance(machine, dict)
-        seconds = duration["seconds"] if isinstance(duration, dict) else None
-        assert isinstance(seconds, float | int | None)
-        stop = ledger.fact(STOPPED.format(number))
-        reason = stop if isinstance(stop, dict) else {}
-        limit, interruption = (str(reason[key]) if key in reason else None for key in ("limit", "interruption"))
-        unfinished = reason.get("unfinished_seconds", 0.0)
-        assert isinstance(unfinished, float | int)
-        yield Session(str(start["command"]), str(start["started"]), machine, seconds, limit, unfinished, interruption)
+        begun, duration = SessionStart.model_validate(start), ledger.fact(DURATION.format(number))
+        stop = SessionStop.model_validate(ledger.fact(STOPPED.format(number)) or {})
+        yield Session(
+            **dict(begun),
+            seconds=None if duration is None else SessionDuration.model_validate(duration).seconds,
+            stopped_by=stop.limit,
+            unfinished_seconds=stop.unfinished_seconds or 0.0,
+            interruption=stop.interruption,
+        )
 
 
 def reused_sources(rows: LedgerRows) -> tuple[ReusedSource, ...]:

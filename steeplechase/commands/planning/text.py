@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from reports.number_format import duration
+from reports.number_format import duration, scientific
 from reports.table import printable
 from runners.cost_estimate.prediction import Prediction, Range
 from runners.plan import ArmPlan, Plan
@@ -120,8 +120,8 @@ def _with_levels(row: ArmPlan) -> dict[str, JsonValue]:
 
 def _numbers(row: ArmPlan) -> Iterator[str]:
     yield f"{row.parameters:,}"
-    yield _power(row.forward_flops)
-    yield _power(row.train_flops)
+    yield scientific(row.forward_flops)
+    yield scientific(row.train_flops)
     yield "?" if row.cached is None else f"{row.cached}/{row.stages}"
 
 
@@ -166,11 +166,11 @@ def _remarks(plan: Plan) -> Iterator[str]:
 def _tuning(plan: TuningCost) -> Iterator[str]:
     yield f"tuning first: every arm at the same {len(plan.points)} recipes ({', '.join(plan.points)})"
     seeds = ", ".join(map(str, plan.seeds))
-    flops = f"{plan.train_flops:.2e}".replace("e+", "e")
     trials = (
         f"{plan.arms} arms x {len(plan.points)} points x {len(plan.seeds)} seeds ({seeds}) = {plan.trials} trials"
     )
-    yield f"it costs {trials} of {plan.tokens:,} tokens: {plan.trials * plan.tokens:,} tokens, {flops} FLOPs"
+    spent = f"{plan.trials * plan.tokens:,} tokens, {scientific(plan.train_flops)} FLOPs"
+    yield f"it costs {trials} of {plan.tokens:,} tokens: {spent}"
     more = f"at most {plan.arms}" if plan.own_arms is None else plan.own_arms
     yield f"after it {more} arms more, each at its own recipe"
 
@@ -238,7 +238,3 @@ def _short(value: JsonValue) -> str:
         rest = ", ".join(f"{name} {inner}" for name, inner in value.items() if name != "kind")
         return f"{value['kind']} ({rest})" if rest else str(value["kind"])
     return canonical_text(value)
-
-
-def _power(number: int) -> str:
-    return f"{number:.2e}".replace("e+", "e")

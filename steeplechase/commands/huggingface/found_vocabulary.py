@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 from steeplechase.foundation.atomic_files import read_bounded
 from steeplechase.foundation.errors import DataError
@@ -43,10 +43,3 @@ def section(document: dict[str, Any], name: str) -> dict[str, Any]:
     """Return a mapping inside a document, an empty one where there is none."""
     found = document.get(name)
     return found if isinstance(found, dict) else {}
-
-
-def is_numbered(vocabulary: object) -> TypeGuard[dict[str, int]]:
-    """Return whether a vocabulary is a mapping of pieces to the numbers from 0 to the last, each once."""
-    if not isinstance(vocabulary, dict):
-        return False
-    return sorted(vocabulary.values(), key=str) == sorted(range(len(vocabulary)), key=str)

@@ -3,190 +3,80 @@
 Source: transformers 5.23, tokenization_bert.py (ELECTRA and ConvBERT use the same); tokenizers' JSON format.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from steeplechase.commands.huggingface.found_vocabulary import (
     TOKENIZER,
     TOKENIZER_CONFIG,
     FoundVocabulary,
-    is_numbered,
     read_json,
     section,
 )
 from steeplechase.commands.huggingface.import_sentencepiece import find_sentencepiece, is_sentencepiece
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.tokenizer import LONGEST_WORD_CHARACTERS, VOCABULARY_FILE, ByteBpe, WordPiece
-from steeplechase.tasks.vocabulary import (
-    MERGES_FILE,
-    NUMBERED_FILE,
-    SPECIAL_TOKENS,
-    read_merges,
-    read_vocabulary,
-    without_special,
-)
+from steeplechase.tasks.tokenizer import VOCABULARY_FILE, ByteBpe, WordPiece
+from steeplechase.tasks.tokenizer.byte_bpe import SETTINGS
+from steeplechase.tasks.tokenizer.wordpiece import wordpiece_settings
+from steeplechase.tasks.vocabulary import MERGES_FILE, NUMBERED_FILE, read_merges, read_vocabulary
 
-Merges = list[tuple[str, str]]
-MOST_SHOWN = 5
-
-
-def is_byte_bpe(folder: Path, document: dict[str, Any]) -> bool:
-    """Return whether a folder's tokenizer, whose tokenizer.json is `document`, merges bytes."""
-    files = any((folder / name).exists() for name in (NUMBERED_FILE, MERGES_FILE))
-    return files or section(document, "pre_tokenizer").get("type") == "ByteLevel"
-
-
-def find_byte_bpe(folder: Path, vocabulary_size: int | None) -> FoundVocabulary:
-    """Read the vocabulary and the merges of a folder; `vocabulary_size` is the maximum number of pieces."""
-    document, reasons = read_json(folder / TOKENIZER, missing_ok=True)
-    found: list[tuple[list[str], Merges]] = []
-    has_files = any((folder / name).exists() for name in (NUMBERED_FILE, MERGES_FILE))
-    if has_files:
-        try:
-            found.append(read_merges(folder, vocabulary_size))
-        except DataError as refusal:
-            reasons += refusal.lines
-    if document:
-        mistakes = [*_bpe_mistakes(document, vocabulary_size)]
-        reasons += tuple(f"{folder / TOKENIZER}: {line}" for line in mistakes)
-        if not mistakes:
-            found.append((_pieces(document), _merges(document)))
-    if len(found) == 2 and found[0] != found[1]:
-        reasons += (f"{folder}: {NUMBERED_FILE} and {TOKENIZER} have different vocabularies; remove the wrong one",)
-    if reasons:
-        return FoundVocabulary(None, (), reasons)
-    sources = (NUMBERED_FILE, MERGES_FILE) * has_files + (TOKENIZER,) * bool(document)
-    return FoundVocabulary(ByteBpe(*found[0], False), sources, ())
-
-
-def _bpe_mistakes(document: dict[str, Any], largest: int | None) -> Iterator[str]:
-    """Yield the settings of a tokenizer.json that differ from RoBERTa's, and what its vocabulary lacks."""
-    model, splitting = section(document, "model"), section(document, "pre_tokenizer")
-    settings = {
-        "model.type": (model.get("type"), "BPE"),
-        "model.dropout": (model.get("dropout"), None),
-        "model.continuing_subword_prefix": (model.get("continuing_subword_prefix") or None, None),
-        "model.end_of_word_suffix": (model.get("end_of_word_suffix") or None, None),
-        "normalizer": (document.get("normalizer"), None),
-        "pre_tokenizer.type": (splitting.get("type"), "ByteLevel"),
-        "pre_tokenizer.add_prefix_space": (splitting.get("add_prefix_space"), False),
-        "pre_tokenizer.use_regex": (splitting.get("use_regex", True), True),
-    }
-    for name, (value, expected) in settings.items():
-        if value != expected:
-            yield f"{name}: {value!r} cannot be read; allowed: {expected!r}, as RoBERTa's"
-    if not is_numbered(model.get("vocab")):
-        yield "model.vocab: the pieces are not numbered from 0 without gaps"
-        return
-    vocabulary = model["vocab"]
-    if largest is not None and len(vocabulary) > largest:
-        yield f"model.vocab: {len(vocabulary)} pieces, but the model has a vocab_size of {largest}"
-    yield from without_special("model.vocab", vocabulary)
-    yield from _merge_mistakes(model.get("merges"), vocabulary)
-
-
-def _merge_mistakes(merges: object, vocabulary: dict[str, int]) -> Iterator[str]:
-    if not isinstance(merges, list) or not all(_pair(merge) for merge in merges):
-        yield "model.merges: a list of pairs of pieces is needed"
-        return
-    unknown = [pair for pair in map(_pair, merges) if pair and not {*pair, "".join(pair)} <= vocabulary.keys()]
-    for pair in unknown[:MOST_SHOWN]:
-        yield f"model.merges: {' '.join(pair)!r} is of pieces that are not in the vocabulary"
-
-
-def _pair(merge: object) -> tuple[str, str] | None:
-    """Return a merge, which is a list of two pieces or both with a space between them; None if it is neither."""
-    parts = merge.split(" ") if isinstance(merge, str) else merge
-    if isinstance(parts, list) and len(parts) == 2 and all(isinstance(part, str) and part for part in parts):
-        return parts[0], parts[1]
-    return None
-
-
-def _merges(document: dict[str, Any]) -> Merges:
-    return [pair for merge in document["model"]["merges"] if (pair := _pair(merge))]
-
-
-NOT_WORDPIECE = "BERT's WordPiece, RoBERTa's byte-level BPE and ALBERT's unigram are the kinds that can be read"
+T = TypeVar("T")
+KINDS = "BERT's WordPiece, RoBERTa's byte-level BPE and ALBERT's unigram are the kinds that can be read"
+OF_NORMALISER = ("strip_accents", "tokenize_chinese_chars")
+"""Settings of tokenizer_config.json that a tokenizer.json has in its own words."""
 
 
 def find_vocabulary(folder: Path, vocabulary_size: int | None) -> FoundVocabulary:
     """Read the vocabulary of a folder; `vocabulary_size` is the maximum number of pieces, from the model."""
-    document, document_mistakes = read_json(folder / TOKENIZER, missing_ok=True)
-    if is_byte_bpe(folder, document):
-        return find_byte_bpe(folder, vocabulary_size)
+    document, unreadable = read_json(folder / TOKENIZER, missing_ok=True)
+    written = (TOKENIZER,) * bool(document)
+    has_merges = any((folder / name).exists() for name in (NUMBERED_FILE, MERGES_FILE))
+    if has_merges or section(document, "pre_tokenizer").get("type") == "ByteLevel":
+        sources = (NUMBERED_FILE, MERGES_FILE) * has_merges + written
+        return _byte_bpe(folder, sources, vocabulary_size, unreadable)
     if is_sentencepiece(folder, document):
         return find_sentencepiece(folder, vocabulary_size)
-    plain, pieces_mistakes = _from_text(folder / VOCABULARY_FILE, vocabulary_size)
-    settings, settings_mistakes = read_json(folder / TOKENIZER_CONFIG, missing_ok=True)
-    reasons = [*pieces_mistakes, *document_mistakes, *settings_mistakes]
+    settings, unreadable_settings = read_json(folder / TOKENIZER_CONFIG, missing_ok=True)
+    reasons = [*unreadable, *unreadable_settings]
     if document:
-        reasons += (f"{folder / TOKENIZER}: {line}" for line in _mistakes(document))
-    if reasons:
-        return FoundVocabulary(None, (), tuple(reasons))
-    ordered = _pieces(document) if document else plain
-    lowercase = bool(document["normalizer"]["lowercase"] if document else settings.get("do_lower_case", True))
-    if document and plain and ordered != plain:
-        reasons.append(
-            f"{folder}: {VOCABULARY_FILE} and {TOKENIZER} have different vocabularies; remove the wrong one"
-        )
-    if vocabulary_size is not None and len(ordered) > vocabulary_size:
-        reasons.append(f"{folder}: {len(ordered)} pieces, but the model has a vocab_size of {vocabulary_size}")
-    reasons += _wrong_settings(folder, {**settings, **_as_settings(document)}, lowercase)
-    sources = (VOCABULARY_FILE,) * bool(plain) + (TOKENIZER,) * bool(document)
-    found = WordPiece(ordered, lowercase) if sources and not reasons else None
-    return FoundVocabulary(found, sources, tuple(reasons))
+        settings = {name: value for name, value in settings.items() if name not in OF_NORMALISER}
+        if section(document, "model").get("type") != "WordPiece":
+            reasons.append(f"{folder / TOKENIZER}: {KINDS}")
+    lower = section(document, "normalizer").get("lowercase") if document else settings.get("do_lower_case", True)
+    lowercase, expected = bool(lower), wordpiece_settings(bool(lower))
+    sources = (VOCABULARY_FILE,) * (folder / VOCABULARY_FILE).exists() + written
+    found, mistakes = _read(folder, sources, lambda path: read_vocabulary(path, vocabulary_size, expected))
+    reasons += mistakes or _wrong_settings(folder, settings, lowercase)
+    tokenizer = WordPiece(found[0], lowercase) if found and not reasons else None
+    return FoundVocabulary(tokenizer, () if mistakes else sources, tuple(reasons))
 
 
-def _from_text(path: Path, largest: int | None) -> tuple[list[str], tuple[str, ...]]:
-    """Return the pieces of vocab.txt, none if it does not exist, and its errors."""
-    if not path.exists():
-        return [], ()
-    try:
-        return read_vocabulary(path, largest), ()
-    except DataError as refusal:
-        return [], refusal.lines
+def _byte_bpe(
+    folder: Path, sources: tuple[str, ...], vocabulary_size: int | None, unreadable: Sequence[str]
+) -> FoundVocabulary:
+    """Read the vocabulary and the merges in vocab.json and merges.txt, in tokenizer.json, or in both."""
+
+    def merges_in(path: Path) -> tuple[list[str], list[tuple[str, str]]]:
+        return read_merges(path if path.name == TOKENIZER else folder, vocabulary_size, SETTINGS)
+
+    found, mistakes = _read(folder, [name for name in sources if name != MERGES_FILE], merges_in)
+    if reasons := (*unreadable, *mistakes):
+        return FoundVocabulary(None, (), reasons)
+    return FoundVocabulary(ByteBpe(*found[0], False), sources, ())
 
 
-def _mistakes(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the settings of a tokenizer.json that differ from BERT's WordPiece."""
-    expected = {
-        ("model", "type"): "WordPiece",
-        ("model", "unk_token"): "[UNK]",
-        ("model", "continuing_subword_prefix"): "##",
-        ("model", "max_input_chars_per_word"): LONGEST_WORD_CHARACTERS,
-        ("normalizer", "type"): "BertNormalizer",
-        ("normalizer", "clean_text"): True,
-        ("pre_tokenizer", "type"): "BertPreTokenizer",
-    }
-    for (part, key), value in expected.items():
-        found = section(document, part).get(key)
-        if found != value:
-            yield f"{part}.{key}: {found!r} cannot be read; allowed: {value!r}, {NOT_WORDPIECE}"
-    if not isinstance(section(document, "normalizer").get("lowercase"), bool):
-        yield "normalizer.lowercase: true or false is needed"
-    vocabulary = section(document, "model").get("vocab")
-    if not is_numbered(vocabulary):
-        yield "model.vocab: the pieces are not numbered from 0 without gaps"
-        return
-    missing = [token for token in SPECIAL_TOKENS if token not in vocabulary]
-    if missing:
-        yield f"model.vocab: no {', '.join(missing)}; all of {', '.join(SPECIAL_TOKENS)} are needed"
-    for added in document.get("added_tokens") or ():
-        if added.get("content") not in vocabulary:
-            yield f"added_tokens: {added.get('content')!r} is not in the vocabulary"
-
-
-def _pieces(document: dict[str, Any]) -> list[str]:
-    vocabulary: dict[str, int] = document["model"]["vocab"]
-    return sorted(vocabulary, key=vocabulary.__getitem__)
-
-
-def _as_settings(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of the normaliser in tokenizer.json under their names in tokenizer_config.json."""
-    names = {"strip_accents": "strip_accents", "handle_chinese_chars": "tokenize_chinese_chars"}
-    normaliser = document.get("normalizer", {})
-    return {other_name: normaliser[name] for name, other_name in names.items() if name in normaliser}
+def _read(folder: Path, names: Sequence[str], read: Callable[[Path], T]) -> tuple[list[T], list[str]]:
+    """Return what each file has, and the mistakes of all; that two files differ is one."""
+    found, reasons = list[T](), list[str]()
+    for name in names:
+        try:
+            found.append(read(folder / name))
+        except DataError as refusal:
+            reasons += refusal.lines
+    if len(found) == 2 and found[0] != found[1]:
+        reasons.append(f"{folder}: {' and '.join(names)} have different vocabularies; remove the wrong one")
+    return found, reasons
 
 
 def _wrong_settings(folder: Path, settings: dict[str, Any], lowercase: bool) -> Iterator[str]:
@@ -198,4 +88,4 @@ def _wrong_settings(folder: Path, settings: dict[str, Any], lowercase: bool) -> 
     if settings.get("tokenize_chinese_chars", True) is not True:
         yield f"{folder}: tokenize_chinese_chars: false cannot be read; each Chinese character is a word here"
     if settings.get("do_basic_tokenize", True) is not True:
-        yield f"{folder}: do_basic_tokenize: false cannot be read; {NOT_WORDPIECE}"
+        yield f"{folder}: do_basic_tokenize: false cannot be read; {KINDS}"

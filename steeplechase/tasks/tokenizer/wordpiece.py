@@ -46,6 +46,16 @@ class WordPieceTraining(TokenizerOption):
         return WordPiece(_trained_pieces(list(texts), vocabulary_size, self.lowercase), self.lowercase)
 
 
+def wordpiece_settings(lowercase: bool) -> Settings:
+    """Return the settings of a tokenizer.json that tokenizes as `WordPiece` does."""
+    return {
+        ("model", "unk_token"): (SPECIAL_TOKENS[1],),
+        ("model", "continuing_subword_prefix"): (CONTINUATION,),
+        ("model", "max_input_chars_per_word"): (LONGEST_WORD_CHARACTERS,),
+        **bert_settings(lowercase),
+    }
+
+
 class GivenVocabulary(TokenizerOption):
     """A WordPiece vocabulary from a file with one piece to a line, such as BERT's vocab.txt."""
 
@@ -59,22 +69,14 @@ class GivenVocabulary(TokenizerOption):
 
     def inputs(self) -> JsonValue:
         """Return the sha256 of the vocabulary; raises DataError where the file is wrong."""
-        text = vocabulary_text(read_vocabulary(resolved(self.path), settings=self._settings))
+        text = vocabulary_text(read_vocabulary(resolved(self.path), settings=wordpiece_settings(self.lowercase)))
         return {"kind": self.kind, "lowercase": self.lowercase, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
     def tokenizer(self, texts: Iterable[str], vocabulary_size: int) -> "WordPiece":
         """Return the tokenizer of the file; the texts are not read."""
-        return WordPiece(read_vocabulary(resolved(self.path), vocabulary_size, self._settings), self.lowercase)
-
-    @property
-    def _settings(self) -> Settings:
-        """The settings of a tokenizer.json that tokenizes as this does."""
-        return {
-            ("model", "unk_token"): (SPECIAL_TOKENS[1],),
-            ("model", "continuing_subword_prefix"): (CONTINUATION,),
-            ("model", "max_input_chars_per_word"): (LONGEST_WORD_CHARACTERS,),
-            **bert_settings(self.lowercase),
-        }
+        return WordPiece(
+            read_vocabulary(resolved(self.path), vocabulary_size, wordpiece_settings(self.lowercase)), self.lowercase
+        )
 
 
 class WordPiece(Tokenizer):

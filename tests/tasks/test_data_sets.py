@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,31 @@ from steeplechase.tasks.data_sets.local_copies import MANIFEST, State, fetch, fi
 from steeplechase.tasks.data_sets.registry import DataSet, HubSource, RegisteredFile, data_sets
 from steeplechase.tasks.dataset_folder import FolderOfTasks
 from steeplechase.tasks.downstream import find_task, task_names
-from tests.factories.fake_hub import serve
 from tests.factories.glue_folders import write_table
 from tests.factories.hub_columns import NAMES, columns_of, read_file
 from tests.factories.published_data import ROOT, published
 from tests.factories.task_files import files_of
+
+Tables = Mapping[tuple[str, str, str], Any]
+
+
+def serve(monkeypatch: pytest.MonkeyPatch, tables: Tables, revision: str) -> list[str]:
+    """Let the library find these tables at one revision, and local files as ever; return a growing list of splits."""
+    datasets = pytest.importorskip("datasets", reason="needs the extra `datasets`")
+    asked: list[str] = []
+
+    def load_dataset(name: str, configuration: str = "", *, revision: str = "", split: str, **local: Any) -> Any:
+        if local:
+            return read_local(name, split=split, **local)
+        asked.append(f"{name}@{revision} {configuration}/{split}")
+        if revision != known or (name, configuration, split) not in tables:
+            raise datasets.exceptions.DatasetNotFoundError(f"Dataset {name!r} doesn't exist on the Hub")
+        return tables[name, configuration, split]
+
+    known, read_local = revision, datasets.load_dataset
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    return asked
+
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 EVERY = pytest.mark.parametrize("name", data_sets())

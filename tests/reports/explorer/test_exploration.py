@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -15,9 +17,24 @@ from reports.statistics.results import Results
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 from steeplechase.ledger.snapshot import Snapshot
-from tests.factories.chromium import dom_of
 from tests.factories.reports import Trial, primary, search, snapshot, table2
 from tests.reports.test_formats import HOSTILE, VIEWS
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+QUIET = "--disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update"
+
+
+def dom_of(page: Path, profile: Path) -> str:
+    """Return the page's elements as text; the profile is an empty folder."""
+    browser = next(filter(None, map(shutil.which, NAMES)), None)
+    if browser is None:
+        pytest.skip(f"needs one of {', '.join(NAMES)}")
+    command = [browser, "--headless", "--no-sandbox", "--disable-sync", "--disable-dev-shm-usage", *QUIET.split()]
+    options = [f"--user-data-dir={profile}", "--window-size=1400,1200", "--virtual-time-budget=5000", "--dump-dom"]
+    ended = subprocess.run(
+        [*command, *options, page.as_uri()], capture_output=True, text=True, timeout=120, check=True
+    )
+    return ended.stdout
 
 
 def results_with_candidates(found: Snapshot) -> Results:

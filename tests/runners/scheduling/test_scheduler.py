@@ -1,7 +1,8 @@
 """The scheduler is a pure function of rows: any prefix of a ledger leads to the same table."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,10 +12,13 @@ from hypothesis import strategies as st
 
 from runners.dag import shared_stages
 from runners.scheduler import next_step
+from runners.scheduling.rows import Fact, Row
 from runners.scheduling.state import RunState
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
 from steeplechase.ledger.snapshot import Snapshot
-from tests.factories.logged_ledger import Batch, LoggedLedger
 from tests.factories.simulated_training import Track, folder_of, found
 from tests.factories.simulated_tune import Handed
 from tests.runners.scheduling.test_transient_faults import (
@@ -25,6 +29,72 @@ from tests.runners.scheduling.test_transient_faults import (
     a_tuned_table,
     experiments,
 )  # fmt: skip
+
+Batch = list[Row]
+"""Rows that are on disk together or not at all."""
+
+
+class LoggedLedger(Ledger):
+    """Keeps its rows batch by batch, in the order in which they were written."""
+
+    def __init__(self, path: Path, begun: Iterable[Batch] = ()) -> None:
+        self.batches: list[Batch] = []
+        self._batch: Batch | None = None
+        super().__init__(path)
+        for batch in begun:
+            with self.transaction():
+                for row in batch:
+                    self._write(row)
+
+    def _write(self, row: Row) -> None:
+        match row:
+            case Fact(name, value):
+                self.set_fact(name, value)
+            case ArmRow():
+                self.add_arm(row)
+            case TrialRow():
+                self.add_trial(row)
+            case Record():
+                self.add_record(row)
+            case Decision():
+                self.add_decision(row)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        self._batch = []
+        with super().transaction():
+            yield
+        self.batches.append(self._batch)
+        self._batch = None
+
+    def _log(self, row: Row) -> None:
+        if self._batch is None:
+            self.batches.append([row])
+        else:
+            self._batch.append(row)
+
+    def set_fact(self, name: str, value: JsonValue) -> None:
+        super().set_fact(name, value)
+        self._log(Fact(name, value))
+
+    def add_arm(self, arm: ArmRow) -> None:
+        super().add_arm(arm)
+        self._log(arm)
+
+    def add_trial(self, trial: TrialRow) -> None:
+        super().add_trial(trial)
+        self._log(trial)
+
+    def add_record(self, record: Record) -> Record:
+        added = super().add_record(record)
+        self._log(added)
+        return added
+
+    def add_decision(self, decision: Decision) -> Decision:
+        added = super().add_decision(decision)
+        self._log(added)
+        return added
+
 
 EXECUTORS = (Track, Handed)
 """Local execution of stages, and trials suggested to Ray Tune."""

@@ -84,7 +84,8 @@ def one_torch_thread() -> Iterator[None]:
     if (torch := sys.modules.get("torch")) is not None:
         torch.set_num_threads(1)
         if SAME_EXAMPLES:
-            torch.default_generator.manual_seed(0)  # torch.manual_seed keeps a traceback of every call for a GPU
+            # torch.manual_seed keeps a traceback of every call for a GPU that is not there
+            (torch if torch.cuda.is_available() else torch.default_generator).manual_seed(0)
     yield
     if (torch := sys.modules.get("torch")) is not None:
         torch.set_deterministic_debug_mode("default")

@@ -11,12 +11,8 @@ import pytest
 from hypothesis import settings
 from jaxtyping import config, install_import_hook
 
-from tests.factories import shape_checks
-
 # only the packages that hold tensors: their annotations are shapes, everywhere else mypy is enough
-install_import_hook(
-    ["steeplechase.models", "steeplechase.tasks.objectives"], f"{shape_checks.__name__}.once_for_each_shape"
-)
+install_import_hook(["steeplechase.models", "steeplechase.tasks.objectives"], "beartype.beartype")
 
 # nohup and shells without job control ignore these, and children inherit it; stops are tested with them
 signal.signal(signal.SIGINT, signal.default_int_handler)

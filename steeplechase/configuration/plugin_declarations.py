@@ -24,6 +24,11 @@ from steeplechase.tasks.labelled.task import Form
 DECLARED = ("search_space", "steeplechase.tasks.downstream", "steeplechase.tasks.corpora")
 """Packages that are imported with the experiment; the others need torch and are imported by the stages."""
 DOWNSTREAM = "steeplechase.tasks.downstream"
+FROZEN: Mapping[object, str] = {
+    list: "a list, which can change; write tuple[int, ...] or the like",
+    set: "a set, which can change; write frozenset",
+}
+"""What to write in place of a type whose values can change."""
 SUBLAYERS = "search_space.sublayer"
 """The package of sublayers, which have letters in place of kinds."""
 
@@ -75,6 +80,7 @@ def _option_mistakes(
     if _is_built_in(kind_of(option), option, axis):
         yield f"{files[module.__name__]}: the name of a built-in option; choose another"
     yield from _abstract(option, files[module.__name__])
+    yield from _changeable(option, files[module.__name__])
     if axis.modules:
         yield from _without_module(module, axis.modules, axis.entry, folder, files)
 
@@ -147,6 +153,13 @@ def _without_kind(module: ModuleType, axis: type[OpenOption], files: Mapping[str
     for each in _defined_in(module, axis):
         line, written = _line_of_class(each, path), f'kind: Literal["{name}"] = "{name}"'
         yield f"{path}:{line}: {each.__name__} has no kind, so nothing can choose it; write {written}"
+
+
+def _changeable(option: type[OpenOption], path: Path) -> Iterator[str]:
+    """Yield the fields that hold lists or sets: options are compared by their hashes, which these do not have."""
+    for name, field in option.model_fields.items():
+        if (kind := get_origin(field.annotation) or field.annotation) in FROZEN:
+            yield f"{path}:{_line_of_class(option, path)}: {option.__name__}: {name} holds {FROZEN[kind]}"
 
 
 def _line_of_class(option: type, path: Path) -> int:

@@ -40,6 +40,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "no kind": lambda folder: replaced(folder, f'kind: Literal["{KIND}"] = "{KIND}"', ""),
     "no method": lambda folder: replaced(folder, "def parameters", "def parametres"),
     "no branch": lambda folder: replaced(folder, "class Branch", "class Brunch"),
+    "list": lambda folder: replaced(folder, "dilation: Count = 2", "dilation: list[int] = [2]"),
     "no default": lambda folder: replaced(folder, f'kind: Literal["{KIND}"] = "{KIND}"', f'kind: Literal["{KIND}"]'),
 }
 
@@ -88,6 +89,7 @@ REFUSED = {
     "no kind": [f"{OPTION}:15: GatedDilated has no kind, so nothing can choose it; write kind: Literal[", KIND],
     "no method": [f"{OPTION}:15: GatedDilated lacks parameters; its parametres is not parameters"],
     "no branch": [f"{MODULE}: it has no Branch, which builds the option. Did you mean 'Brunch'?"],
+    "list": [f"{OPTION}:15: GatedDilated: dilation holds a list, which can change; write tuple[int, ...]"],
     "no default": [f'{OPTION}: GatedDilated: kind has no default; write kind: Literal["{KIND}"] = "{KIND}"'],
 }
 

@@ -159,14 +159,26 @@ def _grids(results: Results, factors: Table, notes: Sequence[str]) -> Iterator[G
     named = words(
         "effect", lambda row: f"{row['effect']} against {row['against']}" if row["against"] else row["effect"]
     )
-    for kind, title in TITLES.items():
-        rows = [row for row in factors.rows if row["kind"] == kind and row["metric"] in decimals]
+    rows_of = {
+        kind: [row for row in factors.rows if row["kind"] == kind and row["metric"] in decimals] for kind in TITLES
+    }
+    lost = {kind: reason for kind, rows in rows_of.items() if (reason := _only_reason(rows))}
+    notes = [*notes, *(f"{TITLES[kind].partition(':')[0]} cannot be estimated: each {lost[kind]}." for kind in lost)]
+    for kind, rows in rows_of.items():
+        if kind == "interaction" and kind in lost:  # rows of dashes
+            continue
         columns = [named, METRIC, delta(decimals), Column("Holm's p", read=p_value("p_holm"))]
-        if any(row["reason"] for row in rows):
+        if any(row["reason"] for row in rows) and kind not in lost:
             columns.append(words("why not estimable", lambda row: str(row["reason"] or NOTHING)))
-        for grid in shown(f"factors {kind}", title, columns, rows, notes):
+        for grid in shown(f"factors {kind}", TITLES[kind], columns, rows, notes):
             yield grid
             notes = ()
+
+
+def _only_reason(rows: Sequence[Row]) -> str:
+    """Return the reason why no effect can be estimated where it is that of all of them; empty elsewhere."""
+    reasons = {str(row["reason"] or "") for row in rows}
+    return reasons.pop() if len(reasons) == 1 and len(rows) > 1 else ""
 
 
 def _notes(results: Results, factors: Table) -> Iterator[str]:

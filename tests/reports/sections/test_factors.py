@@ -103,7 +103,7 @@ FACTORIAL = {"kind": "factorial", "vary": {path: [value, PATHS[path]] for path, 
 
 
 def report_of_levels(points: list[tuple[int, ...]], design: dict[str, Any], loss: Any, left_out: int) -> Report:
-    """Return the report of arms with levels, without some points of the design."""
+    """Return the report of arms with levels, without some points of the design; a loss of None is not measured."""
     vary = design["vary"]
     arms: dict[str, dict[str, Any]] = {}
     levels: dict[str, dict[str, Any]] = {}
@@ -112,7 +112,8 @@ def report_of_levels(points: list[tuple[int, ...]], design: dict[str, Any], loss
         name = "baseline" if not any(point) else "".join(map(str, point))
         levels[name] = {path: values[one] for (path, values), one in zip(vary.items(), point, strict=True)}
         arms[name] = {path: levels[name][path] for path, one in zip(vary, point, strict=True) if one}
-        trials += [Trial(name, seed).pretrained(loss(point, seed)) for seed in SEEDS]
+        values = {seed: loss(point, seed) for seed in SEEDS}
+        trials += [Trial(name, seed).pretrained(value) for seed, value in values.items() if value is not None]
     view = snapshot(trials, arms, resolved=document(seeds=SEEDS, design=design, on_invalid="skip"))
     rows = tuple(
         replace(arm, levels=levels[arm.name], candidate=applied(arm.candidate, arm.changes)) for arm in view.arms
@@ -149,6 +150,18 @@ def test_a_factorial_without_two_points_reports_confounded_effects() -> None:
     (note_text,) = [note for note in report.notes if note.startswith("The factorial")]
     assert "no longer balanced: bottleneck_ratio, width" in note_text
     assert grid_of(report, "factors interaction").columns[-1].title == "why not estimable"
+
+
+def test_a_factorial_that_has_begun_says_once_which_arms_are_missing() -> None:
+    points = [*product((0, 1), repeat=3)]
+    report = report_of_levels(points, FACTORIAL, lambda p, seed: None if any(p) else 6 + seed / 10, 0)
+    main = grid_of(report, "factors main")
+    assert "why not estimable" not in [column.title for column in main.columns]
+    assert [note.partition(", ")[0] for note in main.notes if "cannot" in note] == [
+        "Main effects cannot be estimated: each needs 001",
+        "Interactions cannot be estimated: each needs 001",
+    ]
+    assert all(row["reason"] for row in factors_of(report).values())
 
 
 BASELINE = apply(Candidate(), {"convolution": "span_dynamic", "bottleneck_ratio": 2, "depth": 2})

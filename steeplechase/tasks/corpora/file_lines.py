@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import hashlib
 import json
 import lzma
 import re
@@ -161,3 +162,25 @@ def _refuse_explosion(name: str, stored: BinaryIO, size: int) -> None:
     """Raise DataError where `size` bytes came of the few that were read of a packed file."""
     if size > UNCHECKED_BYTES and size > MAXIMUM_EXPANSION * stored.tell():
         raise DataError(f"{name}: expands more than {MAXIMUM_EXPANSION} times; {BOMB}")
+
+
+def file_hash(path: Path, name: str, *, is_text: bool) -> str:
+    """Return the sha256 of a file. Raises DataError where a plain text has other bytes, as reading it would."""
+    decoder, found, sound = codecs.getincrementaldecoder("utf-8")(), hashlib.sha256(), True
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(CHUNK_BYTES):
+                found.update(chunk)
+                if is_text:
+                    decoder.decode(chunk)
+                    sound &= b"\0" not in chunk
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        sound = False
+    except OSError as failure:
+        raise DataError(f"{name}: {failure.strerror}") from failure
+    if sound:
+        return found.hexdigest()
+    for _ in text_lines(path, name):  # raises with line and offset
+        pass
+    raise DataError(f"{name}: was changed while it was read")

@@ -1,7 +1,5 @@
 """A corpus from local files: txt, WikiExtractor output, jsonl (plain, gzip or xz) and parquet."""
 
-import codecs
-import hashlib
 import os
 import re
 import stat
@@ -17,8 +15,8 @@ from steeplechase.foundation.errors import DataError, closest, first_lines
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.corpora.assembly import MINIMUM_CHARACTERS, is_enough, other_seed
 from steeplechase.tasks.corpora.document import Document
-from steeplechase.tasks.corpora.file_lines import CHUNK_BYTES, check_signature, json_of_line, refuse_array, text_lines
 from steeplechase.tasks.corpora.file_lines import PACKED as COMPRESSIONS
+from steeplechase.tasks.corpora.file_lines import check_signature, file_hash, json_of_line, refuse_array, text_lines
 from steeplechase.tasks.corpora.option import CorpusOption
 from steeplechase.tasks.corpora.parquet import parquet_columns, parquet_rows
 from steeplechase.tasks.data_folder import missing, resolved, similar_name
@@ -140,7 +138,9 @@ class TextFilesCorpus(CorpusOption):
 
         Raises DataError for bytes of a plain file that are not UTF-8, which `plan` finds by this, and like reading.
         """
-        hashes = {name: _file_hash(name, path) for name, path in self._files().items()}
+        hashes = {
+            name: file_hash(path, name, is_text=path.suffix not in PACKED) for name, path in self._files().items()
+        }
         return {"kind": self.kind, "reading_version": READING_VERSION, "files": dict(hashes)}
 
     def documents(self, progress: Progress) -> Generator[Document, None, int]:
@@ -290,26 +290,3 @@ def _mistake_of_rows(name: str, path: Path) -> str | None:
     except DataError as refusal:
         return refusal.lines[0]
     return None if first is not None else f"{name}: no row has a text under {TEXT_COLUMN!r}"
-
-
-def _file_hash(name: str, path: Path) -> str:
-    """Return the sha256 of a file. Raises DataError where a plain text has other bytes, as reading it would."""
-    decoder, found = codecs.getincrementaldecoder("utf-8")(), hashlib.sha256()
-    is_text, sound = path.suffix not in PACKED, True
-    try:
-        with path.open("rb") as file:
-            while chunk := file.read(CHUNK_BYTES):
-                found.update(chunk)
-                if is_text:
-                    decoder.decode(chunk)
-                    sound &= b"\0" not in chunk
-            decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        sound = False
-    except OSError as failure:
-        raise DataError(f"{name}: {failure.strerror}") from failure
-    if sound:
-        return found.hexdigest()
-    for _ in text_lines(path, name):  # raises with line and offset
-        pass
-    raise DataError(f"{name}: was changed while it was read")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from steeplechase.foundation.other_names import OTHER_NAMES
+from steeplechase.foundation.other_names import OTHER_NAMES, OTHER_VALUES
 
 LINES_SHOWN = 20
 """Mistakes of one kind that are shown in full."""
@@ -141,8 +141,8 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 
 
 def names_for(word: str) -> list[str]:
-    """Return the keys here that transformers, or the code of a paper, calls by a word."""
-    return [name for name, others in OTHER_NAMES.items() if word in others]
+    """Return the keys and values here that transformers, or the code of a paper, calls by a word."""
+    return [name for name, others in (OTHER_NAMES | OTHER_VALUES).items() if word.lower() in others]
 
 
 def _plain(word: str) -> str:

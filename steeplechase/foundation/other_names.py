@@ -42,3 +42,17 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "beams": ("num_beams", "beam_size"),
 }
 """By the name of a key here."""
+
+OTHER_VALUES: dict[str, tuple[str, ...]] = {
+    "cuda": ("gpu",),
+    "bfloat16": ("bf16",),
+    "masked_language_model": ("mlm",),
+    "language_model": ("clm", "causal_lm"),
+    "replaced_token_detection": ("rtd",),
+    "rotary": ("rope",),
+    "pre_norm": ("pre_ln",),
+    "post_norm": ("post_ln",),
+    "mean": ("avg", "average"),
+    "first": ("cls",),
+}
+"""By a value here: the option of an axis, a device, a precision, a pooling."""

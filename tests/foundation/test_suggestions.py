@@ -5,7 +5,9 @@ from hypothesis import strategies as some
 from hypothesis import strategies as st
 
 from steeplechase.foundation.errors import ALIKE, LINES_SHOWN, closest, did_you_mean, first_lines
+from steeplechase.foundation.other_names import OTHER_VALUES
 from steeplechase.tasks.labelled.mistakes import Mistakes
+from tests.factories.paths import ROOT
 
 WORDS = some.text(min_size=1, max_size=12)
 
@@ -30,6 +32,13 @@ def test_another_case_and_punctuation_are_the_same_word() -> None:
         "squad_v1_1",
         None,
     ]
+
+
+def test_values_of_others_lead_to_values_here_and_not_to_words_of_like_letters() -> None:
+    assert closest("gpu", ["cpu", "cuda"]) == "cuda"
+    assert closest("RoPE", ["learned", "rotary"]) == "rotary"
+    schema = (ROOT / "experiments/schema.json").read_text(encoding="utf-8")
+    assert all(f'"{name}"' in schema for name in OTHER_VALUES)
 
 
 def test_the_threshold_is_in_shared_letters() -> None:

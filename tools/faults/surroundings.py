@@ -28,9 +28,9 @@ ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT)
 MEGABYTES = 2**20
 SETTINGS = {"SECONDS_BETWEEN_MIRRORS": 0.3, "LONGEST_FINISH_SECONDS": 6.0, "LONGEST_STOP_SECONDS": 3.0}
 """So that seconds of training meet the mirror as often as hours do."""
-SOAK_SECONDS, SECONDS_BETWEEN_SAMPLES, SECONDS_BETWEEN_KILLS = 3600.0, 5.0, (300.0, 600.0)
+SOAK_SECONDS, SECONDS_BETWEEN_SAMPLES, SECONDS_BETWEEN_KILLS = 1800.0, 5.0, (300.0, 600.0)
 SOAK_ARMS, SOAK_SEEDS, FEWEST_STAGES = 1000, 8, 100
-"""More trials than an hour trains, and the stages from which a slope is judged."""
+"""More trials than half an hour trains, and the stages from which a slope is judged."""
 GROWTH = {"MB": 0.05, "handles": 0.001, "threads": 0.001, "MB on disk beside its stages": 0.05}
 """The most that each may grow by in a stage."""
 SERVERS = ("down", "slow", "hanging", "500", "503", "401", "nonsense", "redirects")
@@ -164,7 +164,7 @@ STORES: dict[str, tuple[str, Callable[[Path], object]]] = {
 
 
 def soak(chance: random.Random, found: Attempt) -> None:
-    """Train models of many widths for an hour in one worker, killed now and then; judge the slopes of all."""
+    """Train models of many widths for half an hour in one worker, killed now and then; judge the slopes of all."""
     folder, lives = emptied(SCRATCH / "soak") / "soak", dict[int, list[list[float]]]()
     arms = {f"w{number}": {"feed_forward_width": 32 + number} for number in range(1, SOAK_ARMS)}
     pretraining = {"tokens": 1024, "seeds": [*range(SOAK_SEEDS)], "held_out_sequences": 8, "evaluations": 1}

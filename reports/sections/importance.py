@@ -10,6 +10,9 @@ from reports.statistics.results import Results
 from reports.table import Column, Row, Table, shown, words
 from steeplechase.configuration.metrics import SCORE
 
+MEASURED = (
+    "Candidates: those measured, with the baseline, which has no part in the shares where it is beside the space."
+)
 COLUMNS = (words("axis", "path"), Column("share of variance", read=decimal("importance", 2)), Column("candidates"))
 
 
@@ -18,7 +21,7 @@ def _content(results: Results) -> Content:
     ranked = sorted(results.snapshot.importance.items(), key=lambda item: (-item[1], item[0]))
     rows: Iterator[Row] = ({"path": path, "importance": share, "candidates": measured} for path, share in ranked)
     shares = Table.of("importance", rows)
-    return Content((shares,), shown(shares.name, _title(results), COLUMNS, shares.rows))
+    return Content((shares,), shown(shares.name, _title(results), COLUMNS, shares.rows, (MEASURED,)))
 
 
 def _title(results: Results) -> str:

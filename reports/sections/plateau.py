@@ -101,8 +101,8 @@ def _notes(results: Results) -> Iterator[str]:
         )
     fewest = min(learning, key=lambda each: each.seeds)
     yield (
-        f"Where all of {fewest.seeds} seeds left, up to {100 * fewest.unseen:.0f}% of further ones may still stay "
-        "(95%)."
+        f"Where every seed of an arm left, at n = {fewest.seeds}, up to {100 * fewest.unseen:.0f}% of further ones "
+        "may still stay (95%)."
     )
     if results.partly_learning:
         yield (

@@ -21,17 +21,15 @@ import yaml
 from steeplechase.commands.terminal import mlflow_sync
 from tools.faults import runs
 from tools.faults.layer import ALL, SCRATCH, failing
-from tools.faults.rows import Attempt
+from tools.faults.rows import ROWS, Attempt
 from tools.faults.warm import Command, Process, children, emptied, kill, limit_memory, orphans, until
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT)
 MEGABYTES = 2**20
 SETTINGS = {"SECONDS_BETWEEN_MIRRORS": 0.3, "LONGEST_FINISH_SECONDS": 6.0, "LONGEST_STOP_SECONDS": 3.0}
 """So that seconds of training meet the mirror as often as hours do."""
-SOAK_SECONDS, SECONDS_BETWEEN_SAMPLES, SECONDS_BETWEEN_KILLS = 1800.0, 5.0, (300.0, 600.0)
-SOAK_ARMS, SOAK_SEEDS, FEWEST_STAGES = 1000, 8, 100
-"""More trials than half an hour trains, and the stages from which a slope is judged."""
-GROWTH = {"MB": 0.05, "handles": 0.001, "threads": 0.001, "MB on disk beside its stages": 0.05}
+SOAK_SECONDS = 300.0
+GROWTH = {"MB": 0.05, "handles": 0.001, "threads": 0.001}
 """The most that each may grow by in a stage."""
 SERVERS = ("down", "slow", "hanging", "500", "503", "401", "nonsense", "redirects")
 
@@ -164,43 +162,33 @@ STORES: dict[str, tuple[str, Callable[[Path], object]]] = {
 
 
 def soak(chance: random.Random, found: Attempt) -> None:
-    """Train models of many widths for half an hour in one worker, killed now and then; judge the slopes of all."""
-    folder, lives = emptied(SCRATCH / "soak") / "soak", dict[int, list[list[float]]]()
-    arms = {f"w{number}": {"feed_forward_width": 32 + number} for number in range(1, SOAK_ARMS)}
-    pretraining = {"tokens": 1024, "seeds": [*range(SOAK_SEEDS)], "held_out_sequences": 8, "evaluations": 1}
+    """Train models of many widths in one worker for five minutes; judge the slopes over the stages reached."""
+    folder, samples = emptied(SCRATCH / "soak") / "soak", list[list[float]]()
+    arms = {f"w{number}": {"feed_forward_width": 32 + number} for number in range(1, ROWS["soak"].reach // 2)}
+    pretraining = {"tokens": 1024, "seeds": [1, 2], "held_out_sequences": 8, "evaluations": 1}
     changes = {"pretraining": pretraining, "design": {"kind": "list", "arms": arms}, "fine_tuning": {}}
     runs.EXPERIMENTS["soak"] = file = folder.with_suffix(".yaml")
     file.write_text(yaml.safe_dump(yaml.safe_load(runs.EXPERIMENTS["table"].read_text()) | changes))
-    command, now, end = runs.run(folder), time.monotonic(), time.monotonic() + SOAK_SECONDS
+    command, end = runs.run(folder), time.monotonic() + SOAK_SECONDS
     del runs.EXPERIMENTS["soak"]
-    started, stages, kill_at = now, 0, now + chance.uniform(*SECONDS_BETWEEN_KILLS)
-    while command.poll() is None and now < end:
-        time.sleep(SECONDS_BETWEEN_SAMPLES)
-        now, workers = time.monotonic(), children(command.pid)[:1]
+    while command.poll() is None and time.monotonic() < end:
+        time.sleep(0.5)
         stages = len([*folder.glob("stages/pretrain/*")])
-        for pid in (command.pid, *workers):
+        if (workers := children(command.pid)) and (not samples or stages > samples[-1][0]):
             with suppress(OSError):
-                lives.setdefault(pid, []).append([stages, *_size(pid, folder)])
-        if now > kill_at:
-            kill(*workers)
-            found.caused["minutes; kills of the worker"] += len(workers)
-            kill_at = now + chance.uniform(*SECONDS_BETWEEN_KILLS)
+                samples.append([stages, *_size(workers[0]), *_size(command.pid)])
     kill(command.pid)
     found.wrong += runs.wrong_end(command, 0, -9) + orphans()
-    found.caused["minutes"] += round((now - started) / 60)
-    found.caused["minutes; stages"] += stages
-    for pid, samples in lives.items():
+    if samples:
+        found.caused["stages"] += int(samples[-1][0])
         late = np.array(samples[len(samples) // 5 :])
-        if len(late) < 2 or np.ptp(late[:, 0]) < FEWEST_STAGES:  # of a process that lived for few
-            continue
-        for (what, limit), slope in zip(GROWTH.items(), np.polyfit(late[:, 0], late[:, 1:], 1)[0], strict=True):
-            who = "driver" if pid == command.pid else "worker"
+        for place, slope in enumerate(np.polyfit(late[:, 0], late[:, 1:], 1)[0]):
+            (what, limit), who = [*GROWTH.items()][place % 3], ("worker", "driver")[place // 3]
             found.wrong += [f"{what} of the {who} a stage: {slope:+.4f}"] * bool(slope > limit)
 
 
-def _size(pid: int, folder: Path) -> tuple[float, int, int, float]:
-    """Return a process's resident megabytes, handles and threads, and the megabytes of a folder beside its stages."""
+def _size(pid: int) -> tuple[float, int, int]:
+    """Return a process's resident megabytes, handles and threads."""
     place = Path(f"/proc/{pid}")
     megabytes = int((place / "statm").read_text().split()[1]) * 4096 / 1e6
-    disk = sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) / 1e6
-    return megabytes, len([*(place / "fd").iterdir()]), len([*(place / "task").iterdir()]), disk
+    return megabytes, len([*(place / "fd").iterdir()]), len([*(place / "task").iterdir()])

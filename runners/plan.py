@@ -13,7 +13,7 @@ from runners.opening import growth_lines
 from runners.part import WHOLE, Part
 from runners.plan_notes import final_notes, final_stages, generator_notes, reference_notes, score_notes, standings_in
 from runners.plan_tuning import TuningCost, plan_tuning_of
-from runners.remaining import Remaining, missing_of, remaining_of, stages_by_trial
+from runners.remaining import Remaining, missing_of, remaining_of
 from runners.settings import Selection
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
 from runners.task_sources import table_notes, table_warnings
@@ -107,7 +107,7 @@ def plan_of(
     remaining += tuning.remaining if tuning is not None else ()
     prediction = None if shared is None else predicted(remaining, measured_under(places.root, store))
     return Plan(
-        arms=tuple(_planned(experiment, shared, arm, convention, part, left) for arm in arms),
+        arms=tuple(_planned(experiment, arm, convention, part, left) for arm in arms),
         values_per_cell=(
             sum(not part.seeds or seed in part.seeds for seed in first_seeds(experiment.pretraining.seeds)),
             len(experiment.fine_tuning.seeds),
@@ -145,16 +145,15 @@ def _shared_or_refusal(experiment: Experiment) -> tuple[SharedStages | None, Use
 
 def _planned(
     experiment: Experiment,
-    shared: SharedStages | None,
     arm: Arm,
     convention: Convention,
     part: Part,
     left: Remaining | None,
 ) -> ArmPlan:
     planned = _arm_plan(experiment, arm, convention)
-    if shared is None or left is None:
+    if left is None:
         return planned
-    count = sum(map(len, stages_by_trial(experiment, shared, arm, part)))
+    count = left.counts[arm.name]
     cached = count - len(left.by_arm[arm.name])
     return replace(planned, stages=planned.stages if part == WHOLE else count, cached=cached)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 
 from runners.dag import SharedStages, trial_stages
 from runners.part import Part
@@ -24,6 +25,8 @@ class Remaining:
     """Outside trials; none where every trial is whole and the folder has their results too."""
     by_arm: dict[str, list[Stage]]
     """Of the known arms, by name."""
+    counts: dict[str, int]
+    """The number of all stages of these arms, with and without results."""
 
     def stages(self, experiment: Experiment) -> list[Stage]:
         """Return all of them; an arm's count for every candidate like it."""
@@ -40,20 +43,16 @@ def remaining_of(
 ) -> Remaining:
     """Return what a part of an experiment has yet to compute. Raises CorruptionError if its ledger is damaged."""
     recorded = _recorded_keys(places)
-    by_arm: dict[str, list[Stage]] = {}
+    by_arm, counts = dict[str, list[Stage]](), dict[str, int]()
     for arm in experiment.arms:
         if not part.arms or arm.name in part.arms:
-            open_trials = (
-                stage
-                for stages in stages_by_trial(experiment, shared, arm, part)
-                if not recorded.issuperset(each.key for each in stages)
-                for stage in stages
-            )
-            by_arm[arm.name] = missing_of(store, open_trials)
+            trials = stages_by_trial(experiment, shared, arm, part)
+            left = [stages for stages in trials if not recorded.issuperset(each.key for each in stages)]
+            by_arm[arm.name] = missing_of(store, chain.from_iterable(left))
+            counts[arm.name] = sum(map(len, trials))
     everything = shared.by_label.values()
-    if not any(by_arm.values()) and recorded.issuperset(stage.key for stage in everything):
-        return Remaining([], by_arm)
-    return Remaining(missing_of(store, everything), by_arm)
+    whole = not any(by_arm.values()) and recorded.issuperset(stage.key for stage in everything)
+    return Remaining([] if whole else missing_of(store, everything), by_arm, counts)
 
 
 def _recorded_keys(places: ResultPaths) -> frozenset[str]:

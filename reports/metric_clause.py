@@ -34,7 +34,9 @@ def metric_clause(results: Results, metric: Metric) -> str:
         others, delta = [arm for arm in rivals if arm != best], _delta(results, metric, best)
         every = f"every arm is significantly better than the baseline; {best} has the best mean ({delta})"
         return f"on {metric.title} {every}{_as_good(results, metric, best, others)}"
-    return f"on {metric.title} {_verdict(results, metric, best)}{_further_arms(results, metric, best, verdicts)}"
+    return (
+        f"on {metric.title} {_verdict(results, metric, best, behind)}{_further_arms(results, metric, best, verdicts)}"
+    )
 
 
 def _further_arms(results: Results, metric: Metric, best: str, verdicts: Mapping[str, Verdict]) -> str:
@@ -63,14 +65,14 @@ def _delta(results: Results, metric: Metric, arm: str) -> str:
     return f"Δ {interval_text_with_n(results.difference(arm, BASELINE, metric), results.decimals(metric))}"
 
 
-def _verdict(results: Results, metric: Metric, best: str) -> str:
+def _verdict(results: Results, metric: Metric, best: str, behind: bool) -> str:
     """Return the verdict on the arm with the best mean, after the correction over all arms.
 
-    A paired difference is over the seeds that both arms have, so that its sign may not be that of the means.
+    `behind`: whether the baseline's mean is better. A paired difference is over the seeds that both arms have, so
+    that its sign may not be that of the means.
     """
     difference, found = results.difference(best, BASELINE, metric), results.comparison(best, metric)
     delta, means = _delta(results, metric, best), results.means(metric)
-    behind = metric.better(means[BASELINE], means[best])
     if difference.low is None:
         seeds = "one seed gives" if difference.n == 1 else f"{difference.n} seeds give"
         nearest = f"best mean: baseline, nearest: {best}" if behind else f"best mean: {best}"

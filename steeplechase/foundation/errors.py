@@ -15,6 +15,7 @@ from steeplechase.foundation.other_names import OTHER_NAMES, OTHER_VALUES
 LINES_SHOWN = 20
 """Mistakes of one kind that are shown in full."""
 ALIKE = 0.6  # difflib's ratio, and its own default: a suggestion below it is noise
+BEGINNING = 4  # letters with which a word says which name it begins: `bert` is `bert-base`
 COMPARED_CHARACTERS = 80  # of a long word; the comparison takes time in the square of them
 
 
@@ -136,6 +137,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
         return word
     same = [name for name in names if plain and _plain(name) == plain]  # SST-2 is sst2
     same = same or [name for name in names_for(word) if name in names]
+    same = same or [name for name in names if len(plain) >= BEGINNING and _plain(name).startswith(plain)]
     similar = same or difflib.get_close_matches(word[:COMPARED_CHARACTERS], names, n=1, cutoff=ALIKE)
     return similar[0] if similar else None
 

@@ -56,6 +56,13 @@ def test_no_mistake_is_left_out_of_the_lines_and_their_number(count: int, most: 
     assert first_lines(lines[:most], lambda more: f"{more} more", most, count) == shown
 
 
+def test_the_beginning_of_a_name_suggests_it() -> None:
+    """`neobert` has more letters in common with `bert` than `bert-base` has."""
+    assert closest("bert", ["neobert", "bert-base"]) == "bert-base"
+    assert closest("ber", ["xbex", "bert-base"]) is None
+
+
+
 def test_the_mistakes_of_a_long_file_are_counted_and_the_first_alone_kept() -> None:
     mistakes = Mistakes("train.tsv")
     for line in range(1, 100_001):

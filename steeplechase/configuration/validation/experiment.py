@@ -148,7 +148,7 @@ def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
         yield Violation(("pretraining", "tokens"), message)
     if 0 < tokens < experiment.baseline.recipe.tokens_after(1):
         sequences = experiment.baseline.recipe.smallest_batch
-        message = f"{tokens} tokens are fewer than one update of {sequences} x {length}"
+        message = f"{tokens} is less than one update of {sequences} x {length} tokens"
         yield Violation(("pretraining", "tokens"), message)
 
 

@@ -43,8 +43,8 @@ _RULES = {
     "finite_number": "{shown} is not finite; write a finite number",
     "too_short": "{actual_length} items are too few; at least {min_length} needed",
     "too_long": "{actual_length} items are too many; at most {max_length} allowed",
-    "string_too_short": "{shown} is too short; at least {min_length} characters needed",
-    "string_too_long": "{shown} is too long; at most {max_length} characters allowed",
+    "string_too_short": "{shown} is too short; the least length is {min_length}",
+    "string_too_long": "{shown} is too long; the largest length is {max_length}",
 }
 _PYDANTIC_ERROR_TYPES = frozenset(get_args(ErrorType))
 _NUMBER_TEXT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")

@@ -62,7 +62,6 @@ def test_the_beginning_of_a_name_suggests_it() -> None:
     assert closest("ber", ["xbex", "bert-base"]) is None
 
 
-
 def test_the_mistakes_of_a_long_file_are_counted_and_the_first_alone_kept() -> None:
     mistakes = Mistakes("train.tsv")
     for line in range(1, 100_001):

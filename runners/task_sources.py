@@ -150,7 +150,8 @@ def _warnings(table: ResolvedTable) -> Iterator[str]:
         yield f"{share} have the texts of a train example"
     if same := alike(table.format.all_labels):
         shown = "; ".join(", ".join(ascii(label) for label in labels) for labels in same)
-        yield f"labels that differ in case, Unicode form or invisible characters alone are different labels: {shown}"
+        what = "labels that differ in case, Unicode form, invisible characters or the form of a number alone"
+        yield f"{what} are different labels: {shown}"
     yield from _never_taught(table)
     labels = table.labels.get("train", {})
     for label in labels if table.format.columns.predicted == "label" else ():

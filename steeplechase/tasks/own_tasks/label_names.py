@@ -1,5 +1,6 @@
 """Names of labels: those that a task does not have, and those that look like others."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -8,6 +9,7 @@ from steeplechase.tasks.own_tasks.columns import Column, named
 from steeplechase.tasks.own_tasks.parsing import ParsedFile
 
 SHOWN_LABELS = 12
+NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?")
 
 
 def unknown_labels(file: ParsedFile, labels: Sequence[str], column: Column, origin: str) -> Iterator[tuple[int, str]]:
@@ -30,7 +32,7 @@ def _written_otherwise(label: str, labels: Iterable[str]) -> str:
 
 
 def alike(labels: Iterable[str]) -> list[list[str]]:
-    """Return the groups of labels that are equal without case, Unicode form and invisible characters."""
+    """Return groups of labels that are equal as numbers, or without case, Unicode form and invisible characters."""
     groups: dict[str, list[str]] = {}
     for label in labels:
         groups.setdefault(_appearance(label), []).append(label)
@@ -39,4 +41,5 @@ def alike(labels: Iterable[str]) -> list[list[str]]:
 
 def _appearance(label: str) -> str:
     visible = (each for each in unicodedata.normalize("NFKC", label) if unicodedata.category(each) != "Cf")
-    return "".join(visible).casefold().strip()
+    text = "".join(visible).casefold().strip()
+    return str(float(text)) if NUMBER.fullmatch(text) else text  # 1 and 1.0

@@ -210,15 +210,16 @@ def test_dev_examples_that_are_in_train_are_counted(tmp_path: Path) -> None:
     ]
 
 
-def test_labels_that_differ_in_case_or_unicode_form_alone_are_warned_of(tmp_path: Path) -> None:
-    stars = ("positive", "Positive", "caf\u00e9", "cafe\u0301", "negative", "negative\u200b")
+def test_labels_that_differ_in_their_writing_alone_are_warned_of(tmp_path: Path) -> None:
+    stars = ("positive", "Positive", "caf\u00e9", "cafe\u0301", "negative", "negative\u200b", "1", "1.0")
     rows = [{"id": str(place), "review": f"text {place}", "stars": label} for place, label in enumerate(stars * 3)]
     task = declared(write_csv(tmp_path / "r.csv", rows))
     lines = table_warnings(FineTuning(own_tasks={"reviews": task}, tasks=("reviews",)))
     (line,) = (line for line in lines if "Unicode form" in line)
     assert line == (
-        "fine_tuning.own_tasks.reviews: labels that differ in case, Unicode form or invisible characters alone are "
-        "different labels: 'Positive', 'positive'; 'cafe\\u0301', 'caf\\xe9'; 'negative', 'negative\\u200b'"
+        "fine_tuning.own_tasks.reviews: labels that differ in case, Unicode form, invisible characters or the form "
+        "of a number alone are different labels: '1', '1.0'; 'Positive', 'positive'; 'cafe\\u0301', 'caf\\xe9'; "
+        "'negative', 'negative\\u200b'"
     )
 
 

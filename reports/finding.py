@@ -19,6 +19,7 @@ from steeplechase.analysis.proportions import unseen_at_most
 from steeplechase.configuration.arm import BASELINE, changes_text
 from steeplechase.configuration.final_comparison import changes_by_axis, components_of
 from steeplechase.configuration.metrics import SCORE
+from steeplechase.configuration.seeds import SeedsUntilDecided
 from steeplechase.ledger.records import NOT_ENDED
 from steeplechase.ledger.snapshot import FinalComparison, Snapshot, Tuning
 
@@ -82,8 +83,7 @@ def results_finding(results: Results, without: str = "") -> tuple[str, ...]:
     failed = failures_clause(results)
     if results.is_search:
         return (*search_finding(results), *([sentence_of(failed)] if failed else []))
-    total = max(len(results.snapshot.histories), len(results.arms) * results.seeds_in_all)
-    ended = sum(history.status not in NOT_ENDED for history in results.snapshot.histories)
+    ended, total = _ended(results)
     if not results.measured_headlines and not results.below_reference:
         why = "".join(f"; {reason}" for reason in (diverged_clause(results), failed) if reason)
         yet = "" if ended == total > 0 and not failed else " yet"
@@ -95,6 +95,12 @@ def results_finding(results: Results, without: str = "") -> tuple[str, ...]:
     return (
         statements if ended == total else tuple(_after(f"So far, with {ended} of {total} trials ended", statements))
     )
+
+
+def _ended(results: Results) -> tuple[int, int]:
+    """Return how many trials have ended, and of how many."""
+    total = max(len(results.snapshot.histories), len(results.arms) * results.seeds_in_all)
+    return sum(history.status not in NOT_ENDED for history in results.snapshot.histories), total
 
 
 def chosen_sentences(snapshot: Snapshot) -> tuple[str, ...]:
@@ -153,6 +159,9 @@ def _of_pretraining(results: Results) -> Iterator[str]:
         yield f"What counts as level: the margins ({named}) are the experiment's own, from no paper."
     if below := results.below_reference:
         yield f"Anything of {', '.join(below)}: the arms do not exceed references that need no model."
+    ended, total = _ended(results)
+    if ended < total and not isinstance(results.experiment.pretraining.seeds, SeedsUntilDecided):
+        yield f"What all {total} trials will: {ended} have ended, and the corrections are for one look, at the end."
     if seeds := results.seeds_in_all:
         share = 100 * unseen_at_most(seeds)
         yield f"How often a run fails: what did not happen in {seeds} may happen in up to {share:.0f}% of runs (95%)."

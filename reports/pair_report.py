@@ -116,20 +116,25 @@ def _testable(results: Results, row: Row) -> bool:
 
 def _without_finding(results: Results, pairs: Table) -> Iterator[str]:
     """Yield of which models means are, and on which tasks no difference is claimed, as the whole report says it."""
+    if results.own_recipes is not None:
+        yield "Both arms are at the recipe that all arms share; the report compares each at its own."
     names = ("plateau", *(["reference"] if not all(_testable(results, row) for row in pairs.rows) else []))
     yield from (sentence_of(clause) for name in names for clause in sections()[name].clauses(results))
 
 
 def _finding(results: Results, pairs: Table) -> Iterator[str]:
-    """Yield how many differences are significant, of those on which one can be claimed."""
+    """Yield how many differences are significant, of those that can be tested and claimed."""
     rows = [row for row in pairs.rows if _testable(results, row)]
-    adjusted, count = [number(row["p_adjusted"]) for row in rows], len(rows)
-    found = sum(p is not None and p <= ALPHA for p in adjusted)
+    adjusted = [p for row in rows if (p := number(row["p_adjusted"])) is not None]
+    found, count, without = sum(p <= ALPHA for p in adjusted), len(adjusted), len(rows) - len(adjusted)
     families = {row["family"] for row in rows if isinstance(row["family"], int)}
     tests = " and ".join(map(str, sorted(families)))
-    if rows and not any(families):
-        yield f"0 of {counted(count, 'difference')} can be tested: an interval needs two or more seeds that vary."
-    elif rows:
+    if without:
+        yield (
+            f"{without} of {counted(len(rows), 'difference')} cannot be tested: a test needs two or more seeds of "
+            "both arms that vary and have left the plateau of the loss."
+        )
+    if count:
         yield (
             f"{found} of {counted(count, 'difference')} {'is' if 1 in (found, count) else 'are'} significant after "
             "the correction. The pairs are chosen after the run, so Holm's correction is over all pairs of arms on a "

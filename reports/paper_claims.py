@@ -152,7 +152,7 @@ def _of_training(tested: DeclaredTest, found: _Published, of_study: Sequence[Tes
 def _family_size(results: Results, of_study: Sequence[TestedClaim]) -> int:
     """Return the number of tests that a claim is corrected for."""
     family = (*tested_claims(results), *of_study)
-    return max(1, len({each.key for each in family if each.test.outside is not None}))
+    return max(1, len({each.key for each in family if each.is_random}))
 
 
 def _with_claims(rows: Snapshot, claims: Iterable[str]) -> Snapshot:
@@ -243,16 +243,17 @@ NOTE = (
     "that of the report: as stated here if a difference outside the claimed range, first minus second, is rejected "
     "at 5%, opposite here if one inside it is, open here otherwise, and not testable at this size on a task whose "
     "references the arms do not exceed, on arms that have not begun to learn, and of about level with a power below "
-    "50%; by Holm's correction over all claims of the experiment, "
-    "of all experiments that declare the same study, or of all searches that test one claim. Margins (within) are "
-    "this project's. Δ has its own 95% interval, over seeds and held-out sequences or dev examples, or, where it "
-    "says so, over seeds alone: too narrow, because the sampling error of the examples is not in it; chosen_final is "
-    "the final loss of the candidate that a search chose, in nats. n: pretraining seeds, where it says nothing else. "
+    "50%, unless it is opposite; by Holm's correction over all claims of the experiment, tested or not, of all "
+    "experiments that declare the same study, or of all searches that test one claim; a claim that was not declared "
+    "before the run is corrected for the declared ones and for all others that were not. Margins (within) are this "
+    "project's. Δ has its own 95% interval, over seeds and held-out sequences or dev examples, or, where it says "
+    "so, over seeds alone: too narrow, because the sampling error of the examples is not in it; chosen_final is the "
+    "final loss of the candidate that a search chose, in nats. n: pretraining seeds, where it says nothing else. "
     "Passes over the text: pretraining tokens over those of the training text. Detectable: the true difference from "
     "0 that is significant after the correction with a probability of 0.8 at this n and spread, whatever the "
-    "family's other claims show. Seeds that would decide: of both sides, for that probability if the true difference "
-    "and spread are the observed ones; where more examples are needed too, no number of seeds would do. Costs: all "
-    "pretraining of the experiment, no cache."
+    "family's other claims show. Seeds that would decide: of both sides, for that probability if the true "
+    "difference and spread are the observed ones; where more examples are needed too, no number of seeds would do. "
+    "Costs: all pretraining of the experiment, no cache."
 )
 
 

@@ -47,7 +47,7 @@ def _row(results: Results, judged: JudgedClaim) -> Row:
         "p_contradicted": judged.corrected.inside,
         "probability": tested.probability,
         "power": tested.power,
-        "reason": tested.reason or None,
+        "reason": tested.reason if judged.outcome is ClaimOutcome.NOT_TESTED else None,
         **compared(tested.difference),
         "afterwards": added_text(results, tested.claim, tested.text),
         "departure": "; ".join(option.brief_departure for option in departing) or None,
@@ -85,17 +85,25 @@ def _caveats(row: Row) -> Iterator[str]:
 
 def claims_note(claims: Table) -> str:
     """Return the note that defines the verdicts on claims; a claim that is stated twice is one test."""
-    tested = len({row["claim"] for row in claims.rows if row["p_supported"] is not None})
+    family = len({row["claim"] for row in claims.rows if row["metric"] not in COSTS})
     return (
         "Claims: as stated here if p of a difference outside the claimed range, first minus second, is at most 0.05, "
         "opposite here if p of one inside it is, open here otherwise, by Holm's correction over the "
-        f"{counted(tested, 'tested claim')}. Power: the probability of supporting the claim, without correction, if "
-        "the true difference has the claimed size; a claim with ~ is not tested where it is below 50%."
+        f"{counted(family, 'claim')}, those that are not testable included. Power: the probability of supporting the "
+        "claim, without correction, if the true difference has the claimed size; a claim with ~ cannot be as stated "
+        "where it is below 50%."
     )
 
 
 def claims_clauses(results: Results) -> Iterator[str]:
     """Yield how many claims have each outcome, and which are opposite here, by who states them."""
+    own = results.own_recipes
+    if (
+        own is not None
+        and own.snapshot.tuning is not None
+        and any(each.point for each in own.snapshot.tuning.choices)
+    ):
+        return  # said of the arms at their own recipes
     judged = judged_claims(results)
     for by, noun in NOUNS.items():
         stated = {one.tested.key: one for one in judged if one.tested.by == by}
@@ -127,6 +135,7 @@ def _named(claims: Sequence[TestedClaim]) -> str:
 def _content(results: Results) -> Content:
     claims = claims_table(results)
     columns, title = _columns(results, claims.rows), "Claims and their verdicts"
+    title += "" if results.own_recipes is None else ", with every arm at its own recipe"
     notes = [claims_note(claims)]
     return Content((claims,), shown("claims", title, columns, claims.rows, notes, FURTHER_NOTE))
 

@@ -11,7 +11,10 @@ from reports.table import Column, Row, Table, shown, words
 from steeplechase.configuration.metrics import SCORE
 
 MEASURED = (
-    "Candidates: those measured, with the baseline, which has no part in the shares where it is beside the space."
+    "Share of variance: what an axis explains alone, over the sum of all axes, by functional analysis of variance "
+    "over a random forest (Optuna's fANOVA). Shares have a sum of 1 whatever the axes explain together, and no "
+    "interval. Candidates: those measured, with the baseline, which has no part in the shares where it is beside the "
+    "space."
 )
 COLUMNS = (words("axis", "path"), Column("share of variance", read=decimal("importance", 2)), Column("candidates"))
 

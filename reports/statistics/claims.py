@@ -10,9 +10,12 @@ over the supports and over the contradictions, each at half of alpha, keeps the 
 alpha or below, for any dependence; with one claim on a direction this is the interval at 1 - alpha inside or outside
 the bounds. The outcome of each by itself is kept beside the corrected one.
 
-A claim is not tested on a task below a reference, where no arm measures what it is about; on an arm that has not
-begun to learn; and, of "about level", where a difference within its margin could hardly be shown. An ordering of the
-paper is tested on the metrics that `paper.metrics` names, else on every headline metric.
+A claim is not tested on a task below a reference, where no arm measures what it is about, and on an arm that has not
+begun to learn; an ordering of the paper not on the held-out loss of arms of different objectives, which is that of
+one of them; one of "about level" has no support where a difference within its margin could hardly be shown, and
+may be contradicted. What is not tested counts in the family, as does a claim whose arms have not run yet: results
+decide which claims are tested, and a family that they made smaller would correct too little. An ordering of the paper
+is tested on the metrics that `paper.metrics` names, else on every headline metric.
 """
 
 import math
@@ -30,11 +33,11 @@ from steeplechase.analysis.estimates import Estimates
 from steeplechase.analysis.paired import holm
 from steeplechase.analysis.power import power_of_t, power_of_t_within
 from steeplechase.configuration.claims import Claim, Sign, parse_orderings
-from steeplechase.configuration.metrics import COSTS, SCORE
+from steeplechase.configuration.metrics import COSTS, HELD_OUT_LOSS, SCORE
 
 EXPERIMENT, PAPER = "experiment", "paper"
 FEWEST_POWER = 0.5
-"""The power below which a claim of "about level" is not tested: it could hardly be supported."""
+"""The power below which a claim of "about level" has no support: a true difference of 0 could hardly be shown."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class ClaimOutcome(StrEnum):
     UNDECIDED = "open here"
     NOT_TESTED = "not testable at this size"
     """The claim is on a task below a reference (`ledger/task_standing.py`), on an arm of which fewer than two seeds
-    have begun to learn (`statistics/learning.py`), or of "about level" with a power below one half."""
+    have begun to learn (`statistics/learning.py`), or of "about level" with a power below one half, not opposite."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,12 @@ class TestedClaim:
     """Probability of supporting the claim, without correction, with this n and these variances if the true difference
     has the claimed size; for `~`, if the true difference is 0. None where the claim has no size."""
     reason: str = ""
-    """Why the claim is not tested."""
+    """Why the claim is not tested, or cannot be supported."""
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the claim is a test: what an arm costs has no spread."""
+        return self.claim.metric not in COSTS
 
     @property
     def key(self) -> tuple[str, Difference]:
@@ -104,9 +112,9 @@ class JudgedClaim:
         if self.tested.pointwise is ClaimOutcome.NOT_TESTED:
             return ClaimOutcome.NOT_TESTED
         supported, contradicted = (p is not None and p <= ALPHA for p in astuple(self.corrected))
-        if supported:
-            return ClaimOutcome.SUPPORTED
-        return ClaimOutcome.CONTRADICTED if contradicted else ClaimOutcome.UNDECIDED
+        if supported or contradicted:
+            return ClaimOutcome.SUPPORTED if supported else ClaimOutcome.CONTRADICTED
+        return ClaimOutcome.NOT_TESTED if self.tested.reason else ClaimOutcome.UNDECIDED
 
 
 def family_of(claims: Sequence[TestedClaim], of_study: Sequence[TestedClaim] = ()) -> tuple[JudgedClaim, ...]:
@@ -115,9 +123,9 @@ def family_of(claims: Sequence[TestedClaim], of_study: Sequence[TestedClaim] = (
     `of_study` are claims in other files of the same study: a study is the experiments that declare one name, and its
     claims are one family, whichever file they are in. A claim that is stated twice is one test.
     """
-    tests = {each.key: each.test for each in (*claims, *of_study)}
+    tests = {each.key: each.test for each in (*claims, *of_study) if each.is_random}
     found = dict(zip(tests, corrected([*tests.values()]), strict=True))
-    return tuple(JudgedClaim(each, found[each.key]) for each in claims)
+    return tuple(JudgedClaim(each, found.get(each.key, each.test)) for each in claims)
 
 
 def judged_claims(results: Results, of_study: Sequence[TestedClaim] = ()) -> tuple[JudgedClaim, ...]:
@@ -126,9 +134,12 @@ def judged_claims(results: Results, of_study: Sequence[TestedClaim] = ()) -> tup
 
 
 def tested_claims(results: Results) -> Iterator[TestedClaim]:
-    """Yield every claim and every ordering of the paper; undecided if an arm is missing."""
+    """Yield every claim and every ordering of the paper; undecided if an arm is missing.
+
+    Of tuned arms each is tested at its own recipe, once tuning has selected it.
+    """
     for by, text, claim in stated_claims(results):
-        yield _tested(results, by, text, claim)
+        yield _tested(results.own_recipes or results, by, text, claim)
 
 
 def stated_claims(results: Results) -> Iterator[tuple[str, str, Claim]]:
@@ -164,7 +175,7 @@ def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
     metric = Metric(claim.metric)
     alpha = 1 - max(results.confidence(claim.first), results.confidence(claim.second))
     difference = results.difference(claim.first, claim.second, metric)
-    if reason := _untestable(results, claim):
+    if reason := _untestable(results, claim) or (by == PAPER and _of_other_objectives(results, claim)):
         return TestedClaim(claim, by, text, difference, pointwise=ClaimOutcome.NOT_TESTED, reason=reason)
     found = results.estimate(claim.first, claim.second, metric)
     return decide(claim, found, difference, alpha, by, text)
@@ -178,6 +189,14 @@ def _untestable(results: Results, claim: Claim) -> str:
         return below_reference_text(metric)
     few = [f"{arm} {partly[arm]}" for arm in claim.arms if results.too_few_learn(arm, claim.metric)]
     return f"seeds that left the plateau: {', '.join(few)}" if few else ""
+
+
+def _of_other_objectives(results: Results, claim: Claim) -> str:
+    """Return why an ordering of the paper is none of the held-out loss: that of one objective; empty elsewhere."""
+    arms = {arm.name: arm.candidate for arm in results.arms if arm.name in claim.arms}
+    if claim.metric != HELD_OUT_LOSS or len({arm.objective for arm in arms.values()}) == 1:
+        return ""
+    return "the arms are trained on different objectives, and the loss is that of one"
 
 
 def _of_costs(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
@@ -204,13 +223,9 @@ def decide(
     below = [float(t_below((bound - found.value.item()) / error, degrees)) for bound in (from_, to)]
     if claim.sign is Sign.LEVEL:
         chance = power_of_t_within(-claim.size / error, claim.size / error, degrees, alpha) if claim.size else 0.0
-        if chance < FEWEST_POWER:
-            reason = f"power {100 * chance:.0f}% of showing a difference within {claim.size:g}"
-            untested = TestedClaim(claim, by, text, difference, pointwise=ClaimOutcome.NOT_TESTED)
-            return replace(untested, power=chance, reason=reason)
     else:
         chance = power_of_t(claim.size / error, degrees, alpha)
-    return TestedClaim(
+    tested = TestedClaim(
         claim=claim,
         by=by,
         text=text,
@@ -220,6 +235,18 @@ def decide(
         probability=below[1] - below[0] if sized else None,
         power=chance if claim.size else None,
     )
+    return _without_support(tested) if claim.sign is Sign.LEVEL and chance < FEWEST_POWER else tested
+
+
+def _without_support(level: TestedClaim) -> TestedClaim:
+    """Return a claim of "about level" that these seeds could hardly support: contradicted, or not tested."""
+    size, chance = level.claim.size, level.power
+    reason = "without a margin it cannot be supported"
+    if chance is not None:
+        reason = f"power {100 * chance:.0f}% of showing a difference within {size:g}"
+    is_opposite = level.pointwise is ClaimOutcome.CONTRADICTED
+    pointwise = ClaimOutcome.CONTRADICTED if is_opposite else ClaimOutcome.NOT_TESTED
+    return replace(level, test=replace(level.test, outside=None), pointwise=pointwise, reason=reason)
 
 
 def _pointwise(claim: Claim, low: float, high: float) -> ClaimOutcome:
@@ -238,7 +265,14 @@ def claim_test(difference: Estimates, low: float, high: float) -> ClaimTest:
 
 
 def corrected(tests: Sequence[ClaimTest]) -> tuple[ClaimTest, ...]:
-    """Return the tests of a family, corrected for each other, in their order: p to be compared with alpha."""
+    """Return the tests of a family, corrected for each other, in their order: p to be compared with alpha.
+
+    A hypothesis without a p is counted, and has none after the correction.
+    """
     sides = ([each.outside for each in tests], [each.inside for each in tests])
-    adjusted = ([None if p is None else min(1.0, 2 * p) for p in holm(side)] for side in sides)
-    return tuple(ClaimTest(*both) for both in zip(*adjusted, strict=True))
+    return tuple(ClaimTest(*both) for both in zip(*map(_side, sides), strict=True))
+
+
+def _side(p_values: Sequence[float | None]) -> list[float | None]:
+    counted = holm([1.0 if p is None else p for p in p_values])
+    return [p and min(1.0, 2 * (after or 0.0)) for p, after in zip(p_values, counted, strict=True)]

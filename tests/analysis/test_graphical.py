@@ -145,8 +145,8 @@ def test_one_claim_is_judged_by_its_interval(value: float, bounds: tuple[float, 
     assert contradicted == outside if np.isinf(bounds).any() else contradicted <= outside
 
 
-def test_what_is_not_known_is_not_part_of_the_family() -> None:
+def test_what_is_not_known_counts_in_the_family_and_stays_unknown() -> None:
     family = corrected([ClaimTest(0.02, 0.98), ClaimTest(None, None)])
-    assert family[0].outside == pytest.approx(0.04)
+    assert family[0].outside == pytest.approx(0.08)
     assert family[1] == ClaimTest(None, None)
     assert claim_test(estimate(np.nan), 0.0, np.inf) == ClaimTest(None, None)

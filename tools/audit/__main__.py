@@ -61,7 +61,11 @@ def audit(published: Path, built: Path) -> Iterator[tuple[str, str, list[str], i
         found = {path.stem: read_csv(path) for path in (built / folder.name / "tables").glob("*.csv")}
         plateaus = {row["arm"]: (row["curve"], int(row["left"])) for row in found.get("plateau", [])}
         study = Study(ledger, {row["metric"] for row in found["results"]}, plateaus)
-        compared = [compare(f"{n}.csv", keys, found.get(n, []), rows(study)) for n, (rows, keys) in TABLES.items()]
+        of_claims = study  # of tuned arms claims are about those at their own recipes, the other tables are not
+        if any(row.get("tuned_from") for row in read_csv(ledger / "arms.csv")):
+            of_claims = Study(ledger, {row["metric"] for row in found["results"]}, {}, at_own=True)
+        of = {name: of_claims if name == "claims" else study for name in TABLES}
+        compared = [compare(f"{n}.csv", keys, found.get(n, []), rows(of[n])) for n, (rows, keys) in TABLES.items()]
         yield folder.name, "", [each for of, _ in compared for each in of], sum(count for _, count in compared)
 
 

@@ -39,7 +39,7 @@ def read_facts(ledger: Path) -> Row:
 
 
 class Study:
-    """The arms, metrics and values of one published experiment, each arm at the recipe that all share.
+    """The arms, metrics and values of one published experiment, each arm at the recipe that all share, or at its own.
 
     `arms` has the row of every arm, the baseline first. `values` has by metric, arm and seed the mean over
     fine-tuning seeds, `examples` that of every example. `further`: published names of metrics, where the one that
@@ -47,7 +47,7 @@ class Study:
     one; after the rule of tasks below a reference, seeds that stayed on it have no values.
     """
 
-    def __init__(self, ledger: Path, further: set[str], plateaus: Plateaus) -> None:
+    def __init__(self, ledger: Path, further: set[str], plateaus: Plateaus, *, at_own: bool = False) -> None:
         facts = read_facts(ledger)
         self.document, self.labels = facts["document"], facts["labels"]
         self.added: list[Row] = facts.get("references") or []
@@ -55,8 +55,10 @@ class Study:
         self.tasks: list[str] = sorted(self.document["fine_tuning"]["tasks"])
         designs = self.document.get("designs", self.document.get("design")) or []
         self.designs: list[Row] = designs if isinstance(designs, list) else [designs]
-        rows = [row for row in read_csv(ledger / "arms.csv") if not any(row.get(name) for name in APART)]
-        self.shown = {row["name"]: row["name"] for row in rows}
+        of_all = read_csv(ledger / "arms.csv")
+        own = {row["tuned_from"]: row["name"] for row in of_all if at_own and row.get("tuned_from")}
+        rows = [row for row in of_all if not any(row.get(name) for name in APART)]
+        self.shown = {own.get(row["name"], row["name"]): row["name"] for row in rows}
         if finals := [row for row in rows if row.get("final_of")]:
             rows = self._final_comparison(finals, facts["finalists"], facts.get("winner") or [])
         self.searched = any(design.get("kind") == "search" for design in self.designs)

@@ -1,7 +1,8 @@
 """The tables of a report, recomputed.
 
 A claim says that a difference lies between two bounds. It is supported where "outside" is rejected, contradicted
-where "inside" is: Holm's correction over each, together at 5%; claims and orderings of the paper are one family.
+where "inside" is: Holm's correction over each, together at 5%; claims and orderings of the paper, tested or not, are
+one family.
 """
 
 import json
@@ -216,21 +217,26 @@ def stated(study: Study) -> list[tuple[str, Claim]]:
 
 
 def claims(study: Study) -> list[Row]:
-    """Return every claim with its verdict; one that is stated twice is one test."""
+    """Return every claim with its verdict; one that is stated twice is one test, and one without a test counts."""
     sources, found, p_values, untested = stated(study), {}, [], set()
     for claim in dict.fromkeys(claim for _, claim in sources):
         each = study.difference(claim.metric, claim.first, claim.second)
         found[claim] = {"metric": claim.metric, **each.columns}
         untestable = study.cannot_judge(claim.metric, claim.first, claim.second)
-        if untestable or (claim.sign == "~" and power_within(each, claim.size) < 0.5):
-            each = Estimate()
+        without_support = claim.sign == "~" and power_within(each, claim.size) < 0.5
+        if untestable or without_support:
             untested.add(claim)
-        (above_low, below_low), (above_high, below_high) = map(each.tails, claim.bounds)
-        p_values.append((max(above_low, below_high), min(above_low + above_high, below_low + below_high)))
-    supported, contradicted = (np.minimum(1.0, 2 * holm(side)) for side in np.reshape(p_values, (-1, 2)).T)
+        (above_low, below_low), (above_high, below_high) = map(
+            (Estimate() if untestable else each).tails, claim.bounds
+        )
+        outside, inside = max(above_low, below_high), min(above_low + above_high, below_low + below_high)
+        p_values.append((np.nan if without_support else outside, inside))
+    sides = np.reshape(p_values, (-1, 2)).T
+    counted = (np.minimum(1.0, 2 * holm(np.nan_to_num(side, nan=1.0))) for side in sides)
+    supported, contradicted = (np.where(np.isnan(side), np.nan, p) for side, p in zip(sides, counted, strict=True))
     for (claim, row), of, against in zip(found.items(), supported, contradicted, strict=True):
-        verdict = SUPPORTED if of <= ALPHA else CONTRADICTED if against <= ALPHA else OPEN
-        verdict = NOT_TESTED if claim in untested else verdict
+        open_or_not = NOT_TESTED if claim in untested else OPEN
+        verdict = SUPPORTED if of <= ALPHA else CONTRADICTED if against <= ALPHA else open_or_not
         row |= {"p_supported": of, "p_contradicted": against, "verdict": verdict}
     return [{"claim": str(claim), "by": by, **found[claim]} for by, claim in sources]
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from steeplechase.commands.arguments import NewFolder
-from steeplechase.commands.new_part import copy_part
+from steeplechase.commands.new_part import copy_part, example_folder
 from steeplechase.configuration.yaml import read_file
 from steeplechase.configuration.yaml.experiment_files import (
     INSTALLED,
@@ -41,16 +41,17 @@ Like = Annotated[
     str | None,
     typer.Option(
         metavar="EXPERIMENT|FOLDER",
-        help="The experiment, or the folder of a plugin, to copy; by default a commented template of an experiment.",
+        help="The experiment, or the folder of a plugin such as `examples/token_shift`, to copy; by default a "
+        "commented template of an experiment.",
     ),
 ]
 
 
 def new(name: NewName, like: Like = None) -> None:
     """Write a new experiment file NAME.yaml, or a folder NAME with a part like an example's and its experiment."""
-    if like is not None and Path(like).is_dir():
+    if like is not None and (part := example_folder(Path(like))) is not None:
         folder = Path(name)
-        copy_part(Path(like), folder, f"{SCHEMA_LINE}{_from(folder, _schema())}\n")
+        copy_part(part, folder, f"{SCHEMA_LINE}{_from(folder, _schema())}\n")
         print(f"written: {folder}\nnext: steeplechase check {folder}")  # noqa: T201
         return
     target = Path(name) if name.endswith(SUFFIXES) else Path(f"{name}{SUFFIX}")

@@ -6,14 +6,37 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
+from steeplechase.configuration.yaml.experiment_files import INSTALLED, experiment_file, experiment_files
 from steeplechase.configuration.yaml.text import read_text
 from steeplechase.foundation.atomic_files import atomic_directory
-from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.errors import ConfigurationError, closest
 from steeplechase.foundation.option_modules import TREE
 
+EXAMPLES = INSTALLED.parent / "examples"
+"""The folder of the examples, in a clone of the repository."""
 EXPERIMENT, EXPLANATION = "experiment.yaml", "README.md"
 PART_NAME = r"[a-z][a-z0-9_]{1,63}"
 PART_RULE = "a part's name has 2 to 64 small letters, digits or underscores and starts with a letter"
+
+
+def example_folder(path: Path) -> Path | None:
+    """Return the folder of a plugin, or of the example NAME for `NAME` and `examples/NAME`; None of an experiment.
+
+    Raises ConfigurationError if an example is meant, and there is none of this name.
+    """
+    of_examples = path.parts[:1] == (EXAMPLES.name,)
+    if path.is_dir() or len(path.parts) != 1 + of_examples or experiment_file(path).exists():
+        return path if path.is_dir() else None
+    examples = {file.parent.name: file.parent for file in sorted(EXAMPLES.glob(f"*/{EXPERIMENT}"))}
+    if of_examples and not examples:
+        raise ConfigurationError(f"{path}: no such folder; the examples are in the repository, not in the package")
+    known = [*examples, *(() if of_examples else (Path(name).name for name in experiment_files()))]
+    close = closest(path.name, known)
+    if close in examples and close != path.name:
+        raise ConfigurationError(f"{path}: no such experiment or example. Did you mean examples/{close}?")
+    if of_examples and close is None:
+        raise ConfigurationError(f"{path}: no such example; there are {', '.join(examples)}")
+    return examples.get(path.name)
 
 
 def copy_part(example: Path, target: Path, opening: str) -> None:

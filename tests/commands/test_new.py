@@ -10,7 +10,7 @@ from runners.dag import shared_stages, trial_stages
 from runners.settings import Selection
 from steeplechase.commands.arguments import choose_any
 from steeplechase.commands.new import copied
-from steeplechase.commands.new_part import PART_RULE
+from steeplechase.commands.new_part import PART_RULE, example_folder
 from steeplechase.commands.plugin_contracts import checked, unused_files
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.yaml import read_file
@@ -162,6 +162,23 @@ def test_a_part_has_one_new_name_in_files_code_experiment_and_explanation(
         assert f'"{part}"' not in text
         assert f"{part}.py" not in text
         assert f"kind: {part} " not in text
+
+
+def test_an_example_is_found_by_its_name_in_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    meant = r"Did you mean examples/gated_convolution\?"
+    with chdir(tmp_path):
+        for name in ("gated_convolution", "examples/gated_convolution"):
+            assert example_folder(Path(name)) == EXAMPLES / "gated_convolution"
+        for name in ("table2", "bert/table5", "tabel2", "mine.yaml"):
+            assert example_folder(Path(name)) is None
+        for name in ("gated_convolutoin", "examples/gated-convolution"):
+            with pytest.raises(ConfigurationError, match=meant):
+                example_folder(Path(name))
+        with pytest.raises(ConfigurationError, match="no such example; there are embedding_geometry, "):
+            example_folder(Path("examples/zzz"))
+        monkeypatch.setattr("steeplechase.commands.new_part.EXAMPLES", tmp_path / "examples")
+        with pytest.raises(ConfigurationError, match="the examples are in the repository"):
+            example_folder(Path("examples/gated_convolution"))
 
 
 def test_what_is_no_single_part_is_not_copied(call: Call, tmp_path: Path) -> None:

@@ -93,9 +93,9 @@ class TestedClaim:
         return self.claim.metric not in COSTS
 
     @property
-    def key(self) -> tuple[str, Difference]:
-        """What makes it one test: the claim with the difference that it is tested on."""
-        return str(self.claim), self.difference
+    def key(self) -> tuple[str, Difference, str]:
+        """What makes it one test: the claim with the difference that it is tested on, and why it is not."""
+        return str(self.claim), self.difference, self.reason
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,11 @@ class Study:
         task, few = metric.partition(":")[0], (self.stuck.get(arm) and self.counts[arm][0] < 2 for arm in arms)
         return task in self.below or (task == SCORE and not self.scored) or any(few)
 
+    def asks_otherwise(self, metric: str, *arms: str) -> bool:
+        """Whether the metric is the held-out loss and the arms are trained on different objectives."""
+        asked = [json.loads(self.arms[arm]["candidate"]).get("objective") for arm in arms if arm in self.arms]
+        return metric == LOSS and any(each != asked[0] for each in asked)
+
     def _read_examples(self, folder: Path, sequences: Mapping[int, int]) -> None:
         """Add the values of examples; `sequences`: the number of held-out sequences by that of predictions."""
         index = folder / "replicates.csv"

@@ -223,6 +223,9 @@ def claims(study: Study) -> list[Row]:
         each = study.difference(claim.metric, claim.first, claim.second)
         found[claim] = {"metric": claim.metric, **each.columns}
         untestable = study.cannot_judge(claim.metric, claim.first, claim.second)
+        untestable |= ("experiment", claim) not in sources and study.asks_otherwise(
+            claim.metric, claim.first, claim.second
+        )
         without_support = claim.sign == "~" and power_within(each, claim.size) < 0.5
         if untestable or without_support:
             untested.add(claim)

@@ -61,7 +61,12 @@ def test_a_family_supports_no_more_than_its_claims_alone(samples: list[list[floa
         ([1.0, 1.1, 0.9], "score(a) > score(b) by 2", ClaimOutcome.CONTRADICTED),
         ([1.0, 1.1, 0.9], "score(a) < score(b)", ClaimOutcome.CONTRADICTED),
         ([1.0, 1.1, 0.9], "score(a) ~ score(b) within 2", ClaimOutcome.SUPPORTED),
-        ([1.0, 1.1, 0.9], "score(a) ~ score(b) within 0.1", ClaimOutcome.NOT_TESTED),
+        ([0.2, 0.3, 0.1], "score(a) ~ score(b) within 0.1", ClaimOutcome.NOT_TESTED),
+        (
+            [1.0, 1.1, 0.9],
+            "score(a) ~ score(b) within 0.1",
+            ClaimOutcome.CONTRADICTED,
+        ),  # without power for its support
         ([1.0, 1.001, 0.999], "score(a) ~ score(b) within 0.1", ClaimOutcome.CONTRADICTED),
         ([1.0, -1.0, 0.9], "score(a) > score(b)", ClaimOutcome.UNDECIDED),
         ([1.0], "score(a) > score(b)", ClaimOutcome.UNDECIDED),
@@ -81,11 +86,20 @@ def test_probabilities_are_those_of_students_t(differences: list[float], size: f
     posterior = stats.t(n - 1, np.mean(differences), np.std(differences, ddof=1) / n**0.5)
     above, level = posterior.sf(size), posterior.cdf(size) - posterior.cdf(-size)
     assert judged(differences, f"s(a) > s(b) by {size}")[1] == pytest.approx(above, abs=1e-9)
-    outcome, probability = judged(differences, f"s(a) ~ s(b) within {size}")[:2]
-    if outcome is ClaimOutcome.NOT_TESTED:
-        assert probability is None
-    else:
-        assert probability == pytest.approx(level, abs=1e-9)
+    probability = judged(differences, f"s(a) ~ s(b) within {size}")[1]
+    assert probability == (pytest.approx(level, abs=1e-9) if size else None)
+
+
+def test_a_claim_that_is_not_tested_counts_in_the_family() -> None:
+    """Results say which are tested, so that a smaller family would follow from them."""
+    tested, untested = (
+        claimed(parse_claim("s(a) > s(b)"), [1.0, 1.1, 0.9]),
+        claimed(parse_claim("t(a) > t(b)"), [1.0]),
+    )
+    (alone,), (within, other) = family_of([tested]), family_of([tested, untested])
+    assert alone.corrected.outside is not None
+    assert within.corrected.outside == pytest.approx(2 * alone.corrected.outside)
+    assert (other.corrected.outside, other.corrected.inside) == (None, None)
 
 
 def test_claims_of_one_study_are_one_family_and_a_repeated_claim_is_one_test() -> None:
@@ -156,8 +170,8 @@ def claims_note_of(claims: list[str], **paper: object) -> str:
 def test_the_note_on_claims_counts_a_repeated_claim_once() -> None:
     text = 'held_out_loss("a ~ b") < held_out_loss(baseline)'
     paper = {"source": "a paper", "statement": "better", "orderings": ['"a ~ b" > baseline']}
-    assert "over the 1 tested claim. Power" in claims_note_of([text], paper=paper)
-    assert "over the 2 tested claims. Power" in claims_note_of([text, f"{text} by 0.5"], paper=paper)
+    assert "over the 1 claim, those" in claims_note_of([text], paper=paper)
+    assert "over the 2 claims, those" in claims_note_of([text, f"{text} by 0.5"], paper=paper)
 
 
 def test_the_papers_orderings_are_tested_on_the_metrics_that_it_names() -> None:
@@ -194,7 +208,9 @@ def test_a_claim_on_the_score_is_one_on_a_single_task() -> None:
 def test_equivalence_without_a_margin_has_no_power_and_is_not_tested() -> None:
     """No difference can be shown to lie within nothing."""
     tested = claimed(claim_of("score", "a", Sign.LEVEL, "b", 0.0), [0.1, -0.2, 0.1])
-    assert (tested.pointwise, tested.probability, tested.power) == (ClaimOutcome.NOT_TESTED, None, 0.0)
+    assert (tested.pointwise, tested.probability, tested.power) == (ClaimOutcome.NOT_TESTED, None, None)
+    assert tested.test.outside is None
+    assert tested.reason == "without a margin it cannot be supported"
 
 
 @pytest.mark.parametrize("of_examples", [0.0, 0.01, 0.05, 0.2])

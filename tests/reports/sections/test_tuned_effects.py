@@ -67,6 +67,17 @@ def test_an_arm_at_its_own_recipe_is_compared_with_the_baseline_at_its_own() -> 
         assert row["own_delta"] == pytest.approx(sum(a - b for a, b in zip(mine, its, strict=True)) / len(mine))
 
 
+def test_claims_are_about_arms_at_their_own_recipes_and_are_said_once() -> None:
+    view = tuned()
+    arm = next(choice.arm for choice in tuning_of(view).choices if choice.point and choice.arm != "baseline")
+    claims = [f"held_out_loss({arm}) < held_out_loss(baseline)"]
+    report = build(replace(view, document={**view.document, "claims": claims}), primary=primary)
+    (claim,) = (row for row in rows_of(report, "claims") if row["by"] == "experiment")
+    (both,) = (row for row in rows_of(report, "tuned") if (row["arm"], row["metric"]) == (arm, "held_out_loss"))
+    assert claim["delta"] == both["own_delta"] != both["shared_delta"]
+    assert report.finding.count("claim of the experiment") == 1
+
+
 def test_arms_at_own_recipes_are_not_marked_as_added_after_results() -> None:
     view = tuned()
     planned_late = tuple(replace(arm, after_record=7 if arm.tuned_from else 0) for arm in view.arms)

@@ -228,7 +228,7 @@ def _message(model: type[BaseModel], resolved: ResolvedLocation, detail: ErrorDe
     if kind == "missing":
         return _missing(resolved)
     if kind == "extra_forbidden":
-        return _unknown_key(model, resolved, str(detail["loc"][-1]))
+        return _unknown_key(model, resolved, str(detail["loc"][-1]), detail["input"])
     if kind == "union_tag_not_found":
         return f"this key is missing; allowed: {', '.join(kinds(resolved.expected))}"
     if kind == "union_tag_invalid":
@@ -253,21 +253,31 @@ def _missing(resolved: ResolvedLocation) -> str:
 
 
 def _elsewhere(model: type[BaseModel], key: str) -> str:
-    """Return where a key belongs, by its name here or by another; empty where nowhere."""
+    """Return where a key belongs, sections of the experiment first, by its name here or another; empty if nowhere."""
     for name in (key, *names_for(key)):
-        if places := allowed_locations(model, name)[:LOCATIONS_SHOWN_AT_MOST]:
+        places = sorted(allowed_locations(model, name), key=lambda place: place.count("."))[:LOCATIONS_SHOWN_AT_MOST]
+        if places:
             called = "It" if name == key else f"Here it is {name!r}, which"
             return f" {called} belongs under {', '.join(location or 'the top level' for location in places)}."
     return ""
 
 
-def _unknown_key(model: type[BaseModel], resolved: ResolvedLocation, key: str) -> str:
+def _nested(key: str, value: object) -> str:
+    """Return how a dotted key is written as keys inside each other."""
+    first, *rest = key.split(".")
+    inside = shown(value) if isinstance(value, bool | int | float | str) else "…"
+    return f" Write {first}: {' '.join(f'{{ {part}:' for part in rest)} {inside}{' }' * len(rest)}"
+
+
+def _unknown_key(model: type[BaseModel], resolved: ResolvedLocation, key: str, value: object) -> str:
     known = keys(resolved.owner)
     shown_key = shown(key) if key.isascii() else ascii(key[:SHOWN_CHARACTERS])
     hint = did_you_mean(unicodedata.normalize("NFKC", key), known)
     others = [kind for kind, option in kinds(resolved.alternatives).items() if key in option.model_fields]
     if others:
         hint += f" It belongs to the kind {', '.join(others)}."
+    elif "." in key and key.partition(".")[0] in known and key.isprintable():
+        hint = _nested(key, value)
     elif key != VARIANT_KEY and not {*names_for(key)} & {*known}:
         hint = _elsewhere(model, key) or hint  # a key of this very name, before one that is merely similar
     return (

@@ -18,15 +18,16 @@ from steeplechase.foundation.errors import ConfigurationError, MachineError, clo
 # a key without a space before its value, as in `lr:0.1`, but not `http://…` or `12:30`
 GLUED = re.compile(r"[\s{,\[-]*([A-Za-z_][\w-]*:(?=[^\s:/])[^\s,}\]]*)")
 
+SECOND_COLON, BLOCK_MAPPING = "mapping values are not allowed", "while parsing a block mapping"
 _PLAIN_MESSAGES = (
-    ("mapping values are not allowed", "a second ':' in one value; quote it, or put the inner key on its own line"),
+    (SECOND_COLON, "a second ':' in one value; quote it, or put the inner key on its own line"),
     ("could not find expected ':'", "a key without ':'; write key: value"),
     ("while scanning a quoted scalar", "the quote opened here is never closed"),
     ("while parsing a flow sequence", "the list opened here lacks a ',' or its ']'"),
     ("while parsing a flow mapping", "the mapping opened here lacks a ',' or its '}'"),
     ("while scanning a double-quoted scalar", 'an unknown escape; double the backslash or use single quotes'),
     ("block sequence entries are not allowed", "a list cannot start here; start it on its own line"),
-    ("while parsing a block mapping", "the indentation fits no line above; align the key with its neighbours"),
+    (BLOCK_MAPPING, "the indentation fits no line above; align the key with its neighbours"),
     ("while parsing a block collection", "the indentation fits no line above; align the item with its neighbours"),
     ("expected the node content", "a value is missing here, or starts with a character that needs quotes"),
     ("cannot start any token", "a value cannot start with this character; quote it"),
@@ -59,6 +60,8 @@ def malformed_from(error: yaml.MarkedYAMLError, lines: list[str]) -> Malformed:
             return Malformed(line + 1, hint)
     complaint = f"{error.context}: {error.problem}"
     words = next((plain for sign, plain in _PLAIN_MESSAGES if sign in complaint), "this is not YAML")
+    if SECOND_COLON in complaint or BLOCK_MAPPING in complaint:
+        words = _below_a_value(lines, marks[0].line) or words
     opened = words.startswith(tuple(f"the {what}" for what in _WHERE_OPENED))
     mark = marks[-1] if opened else marks[0]
     return Malformed(mark.line + 1, f"column {mark.column + 1}: {words}")
@@ -78,6 +81,16 @@ def _line_hint(text: str, line: int) -> str:
     if tab:
         return f"tab at {line}:{tab.end()}; use spaces"
     return missing_space(text)
+
+
+def _below_a_value(lines: list[str], number: int) -> str:
+    """Return that a line with a key is indented below a key with a value; empty if it is not."""
+    above = next((line for line in reversed(lines[:number]) if line.strip() and line.lstrip()[0] != "#"), "")
+    outer = re.match(r"( *)([\w.-]+): +[^\s#|>]", above)
+    inner = re.match(r"( *)[\w.-]+:", "".join(lines[number : number + 1]))
+    if outer is None or inner is None or len(inner[1]) <= len(outer[1]):
+        return ""
+    return f"this line is indented below {outer[2]!r}, which has a value already; check the indentation of both lines"
 
 
 BYTES_AT_MOST = 2**20

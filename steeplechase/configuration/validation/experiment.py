@@ -72,7 +72,7 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
 def _violations_without_trials(experiment: Experiment) -> Iterator[Violation]:
     """Yield what needs a trained model in an experiment without any."""
     if not experiment.measure.of_arms:
-        message = "this key is missing; for example pretraining: { tokens: 1_000_000, seeds: [1, 2, 3] }"
+        message = "this key is missing; for example pretraining: { tokens: 1e6, seeds: [1, 2, 3] }"
         yield Violation(("pretraining",), message)
         return
     idle: dict[tuple[str, ...], object] = {

@@ -4,7 +4,7 @@ How many candidates can finish follows from hurdle, cohorts, budget and the size
 """
 
 from collections.abc import Iterator
-from itertools import islice, product
+from itertools import islice
 from math import floor
 
 from search_space.constraints import broken_by
@@ -17,7 +17,6 @@ from steeplechase.configuration.policies import policy_of
 from steeplechase.configuration.policies.policy import ROUNDING
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import JsonValue
 
 POINTS_TRIED = 512
 """Combinations of values that are tried before a space is taken for possible."""
@@ -63,36 +62,37 @@ def _size_violations(experiment: Experiment, design: Search) -> Iterator[Violati
     if (
         not design.structure
         and design.space
-        and all(design.space.values())
+        and not any("space" in violation.path for violation in experiment.arm_table.violations)
         and (reason := _no_candidate(experiment, design)) is not None
     ):
         message = "no point of this space is possible beside the baseline; widen the axes or the constraints"
-        yield Violation(("space",), f"{message}{reason and '. The first: '}{reason}")
+        yield Violation(("space",), f"{message}{reason}")
 
 
 def _no_candidate(experiment: Experiment, design: Search) -> str | None:
-    """Return why the first point is impossible, where all but the baseline are; None of a space too large to tell."""
-    paths = tuple(design.space)
-    choices = [
-        (*values, None) if path.rpartition(".")[0] in design.space else values
-        for path, values in design.space.items()
-    ]
-    tried, first = 0, ""
-    for values in islice(product(*choices), POINTS_TRIED):
+    """Return the commonest reason, a constraint before all, if no point but the baseline is possible; else None.
+
+    None as well of a space too large to tell.
+    """
+    tried, impossible, broken = 0, dict[str, list[str]](), dict[str, list[str]]()
+    for changes in islice(grid(design.space, experiment.baseline), POINTS_TRIED):
         tried += 1
-        changes: dict[str, JsonValue] = {
-            path: value for path, value in zip(paths, values, strict=True) if value is not None
-        }
         try:
             candidate = apply(experiment.baseline, changes)
-        except InvalidOverride as impossible:
-            first = first or str(impossible)
+        except InvalidOverride as reason:
+            impossible.setdefault(str(reason), []).append(str(reason))
             continue
-        broken = broken_by(candidate, experiment.constraints)
-        if candidate != experiment.baseline and broken is None:
+        if candidate == experiment.baseline:
+            continue
+        found = ((text, broken_by(candidate, (text,))) for text in experiment.constraints)
+        constraint, why = next(((text, why) for text, why in found if why is not None), ("", None))
+        if why is None:
             return None
-        first = first or (broken or "")
-    return None if tried == POINTS_TRIED else first
+        broken.setdefault(constraint, []).append(why)
+    if tried == POINTS_TRIED:
+        return None
+    reasons: list[str] = max((broken or impossible).values(), key=len, default=[])
+    return f". {len(reasons)} of {tried} tried: {reasons[0]}" if reasons else ""
 
 
 def _budget_violations(experiment: Experiment, design: Search) -> Iterator[Violation]:

@@ -56,12 +56,13 @@ def test_a_search_with_a_candidate_is_accepted(tmp_path: Path, design: str) -> N
         ("space: { heads: [3, 5] }", "8: design.space: no point of this space is possible beside the baseline"),
         (
             "space: { objective: [language_model] }",
-            "The first: bidirectional with language model; allowed: left_to_right",
+            "1 of 1 tried: bidirectional with language model; allowed: left_to_right",
         ),
         (
             "space: { architecture.heads: [1], heads: [4] }",
-            "The first: architecture.heads is the field heads, which is",
+            "1 of 1 tried: architecture.heads is the field heads, which is",
         ),
+        ("space: { hedas: [1, 4] }", "8: design.space.hedas: hedas is not a field of architecture"),
         (
             "space: { vocabulary_size: [100, 200] }",
             "8: design: vocabulary_size 100, vocabulary_size 200: a vocabulary below",
@@ -86,6 +87,9 @@ def test_a_search_without_a_candidate_is_refused(tmp_path: Path, design: str, sa
 def test_constraints_that_leave_the_baseline_alone_are_refused(tmp_path: Path) -> None:
     (line,) = refused(tmp_path, constraints='["heads == 2"]')
     assert "design.space: no point of this space is possible" in line
+    space = "space: { convolution: [none, span_dynamic], convolution.kernel_size: [3, 9] }"
+    (line,) = refused(tmp_path, space, constraints="[\"convolution == 'none'\"]")
+    assert line.endswith(". 2 of 3 tried: breaks \"convolution == 'none'\": convolution is span_dynamic")
 
 
 @pytest.mark.parametrize(

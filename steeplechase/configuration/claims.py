@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_serializer, model_validator
 
+from steeplechase.configuration.designs.point import arm_meant
 from steeplechase.configuration.metrics import BUILT_IN_METRICS
 from steeplechase.foundation.errors import closest, did_you_mean
 from steeplechase.foundation.schema import PositiveNumber, Schema
@@ -256,9 +257,7 @@ def unknown_arms(names: Iterable[str], arms: Iterable[str]) -> list[str]:
     known = list(arms)
     allowed = ", ".join(sorted(known))
     return [
-        f"{name!r} is not an arm. Allowed: {allowed}.{did_you_mean(name, known)}"
-        for name in names
-        if name not in known
+        f"{name!r} is not an arm. Allowed: {allowed}.{arm_meant(name, known)}" for name in names if name not in known
     ]
 
 

@@ -237,3 +237,21 @@ def test_an_invalid_claim_is_reported_with_the_reason(text: str, expected: str) 
 def test_unknown_names_are_reported_with_the_nearest() -> None:
     (wrong,) = unknown_arms(("dynamc", "wide"), ["dynamic", "wide"])
     assert wrong == "'dynamc' is not an arm. Allowed: dynamic, wide. Did you mean 'dynamic'?"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("convolution=span_dynamic,position=rotary", "position=rotary,convolution=span_dynamic"),
+        ("architecture.position=rotary,convolutoin=span_dynamic", "position=rotary,convolution=span_dynamic"),
+        ("normalisation.norm=rms_norm", "norm=rms_norm"),
+        ("positions=rotary,convolution=none", None),
+        ("position=rotary", None),
+        ("kernel_size=7,convolution=span_dynamic(9, 3)", "convolution=span_dynamic(9, 3),kernel_size=7"),
+        ("kernel_size=8,convolution=span_dynamic(9, 3)", None),
+    ],
+)
+def test_an_arm_is_suggested_for_its_own_choices_alone(name: str, meant: str | None) -> None:
+    rotary = ["position=rotary,convolution=depthwise", "position=rotary,convolution=span_dynamic"]
+    (wrong,) = unknown_arms([name], [*rotary, "norm=rms_norm", "convolution=span_dynamic(9, 3),kernel_size=7"])
+    assert wrong.partition(". Did you mean ")[2] == ("" if meant is None else f"{meant!r}?")

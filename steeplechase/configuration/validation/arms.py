@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from search_space.overrides import absolute_path
 from search_space.released.papers import published
+from steeplechase.configuration.claims import unknown_arms
 from steeplechase.configuration.experiment import Experiment, objectives_of, searched_objectives
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from steeplechase.foundation.errors import Violation, did_you_mean
@@ -152,9 +153,7 @@ def paper_violations(experiment: Experiment) -> Iterator[Violation]:
         return
     rows = list(tables[paper.table].rows)
     for arm, row in paper.rows.items():
-        if arm not in arms:
-            message = f"{arm!r} is not an arm. Allowed: {', '.join(sorted(arms))}.{did_you_mean(arm, arms)}"
-            yield Violation(("paper", "rows", arm), message)
+        yield from (Violation(("paper", "rows", arm), message) for message in unknown_arms([arm], arms))
         if row not in rows:
             message = f"{row!r} is not a row of {paper.table}. Allowed: {', '.join(rows)}.{did_you_mean(row, rows)}"
             yield Violation(("paper", "rows", arm), message)

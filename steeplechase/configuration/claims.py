@@ -8,7 +8,7 @@ quote inside it.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
@@ -16,7 +16,6 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_serializer, model_validator
 
-from steeplechase.configuration.designs.point import arm_meant
 from steeplechase.configuration.metrics import BUILT_IN_METRICS
 from steeplechase.foundation.errors import closest, did_you_mean
 from steeplechase.foundation.schema import PositiveNumber, Schema
@@ -250,15 +249,6 @@ def parse_orderings(text: str) -> tuple[Ordering, ...]:
     if same is not None:
         raise UnclearClaim(f"{text!r} compares {same.first} with itself")
     return orderings
-
-
-def unknown_arms(names: Iterable[str], arms: Iterable[str]) -> list[str]:
-    """Return a message for every name that is not an arm."""
-    known = list(arms)
-    allowed = ", ".join(sorted(known))
-    return [
-        f"{name!r} is not an arm. Allowed: {allowed}.{arm_meant(name, known)}" for name in names if name not in known
-    ]
 
 
 def _tokens(text: str) -> Iterator[str]:

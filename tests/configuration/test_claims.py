@@ -15,10 +15,10 @@ from steeplechase.configuration.claims import (
     claim_of,
     parse_claim,
     parse_orderings,
-    unknown_arms,
 )
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.validation.arms import unknown_arms
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import ConfigurationError

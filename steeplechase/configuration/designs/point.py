@@ -1,12 +1,11 @@
 """Interface of designs: points, each with a name, its changes from the baseline and its factor levels."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from search_space.candidate import Candidate
-from steeplechase.foundation.errors import Violation, closest, did_you_mean
+from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import JsonValue, Schema
 
 ARMS_AT_MOST = 1024
@@ -66,24 +65,3 @@ def label(value: Any) -> str:
         return str(value)
     fields = ", ".join(f"{name}={inner}" for name, inner in value.items() if name != "kind")
     return f"{value['kind']}({fields})" if fields else str(value["kind"])
-
-
-def arm_meant(name: str, arms: Sequence[str]) -> str:
-    """Return the end of a message that suggests an arm; of a name of choices, only an arm with these very choices.
-
-    The order of the choices does not matter, nor how much of a path is written before its last part.
-    """
-    wanted = _choices(name)
-    if wanted is None:
-        return did_you_mean(name, arms)
-    by_arm = {arm: choices for arm in arms if (choices := _choices(arm)) is not None}
-    known = sorted({part for choices in by_arm.values() for part in choices})
-    corrected = {closest(part, known) or part: value for part, value in wanted.items()}
-    same = [arm for arm, choices in by_arm.items() if choices == corrected]
-    return f" Did you mean {(closest(name, same) or same[0])!r}?" if same else ""
-
-
-def _choices(name: str) -> dict[str, str] | None:
-    """Return the values in the name of a point by the last parts of their paths; None of a name of another kind."""
-    pairs = [part.partition("=") for part in re.split(r",(?! )", name)]
-    return {path.rpartition(".")[2]: value for path, _, value in pairs} if all(sign for _, sign, _ in pairs) else None

@@ -1,13 +1,13 @@
 """Rules on the arms: comparable objectives, texts and vocabularies, and the sections that their options need."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from search_space.overrides import absolute_path
 from search_space.released.papers import published
-from steeplechase.configuration.claims import unknown_arms
 from steeplechase.configuration.experiment import Experiment, objectives_of, searched_objectives
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.foundation.errors import Violation, did_you_mean
+from steeplechase.foundation.errors import Violation, closest, did_you_mean
 from steeplechase.tasks.downstream import find_task, task_names
 
 
@@ -230,3 +230,33 @@ def _vocabulary_violations(experiment: Experiment, used: dict[str, list[str]]) -
         yield Violation(("design",), f"{users}: {reason}; {remedy}. {language_models}")
     else:
         yield from by_objective_violations(experiment)
+
+
+def unknown_arms(names: Iterable[str], arms: Iterable[str]) -> list[str]:
+    """Return a message for every name that is not an arm."""
+    known = list(arms)
+    allowed = ", ".join(sorted(known))
+    return [
+        f"{name!r} is not an arm. Allowed: {allowed}.{_meant(name, known)}" for name in names if name not in known
+    ]
+
+
+def _meant(name: str, arms: Sequence[str]) -> str:
+    """Return the end of a message that suggests an arm; of a name of choices, only an arm with these very choices.
+
+    The order of the choices does not matter, nor how much of a path is written before its last part.
+    """
+    wanted = _choices(name)
+    if wanted is None:
+        return did_you_mean(name, arms)
+    by_arm = {arm: choices for arm in arms if (choices := _choices(arm)) is not None}
+    known = sorted({part for choices in by_arm.values() for part in choices})
+    corrected = {closest(part, known) or part: value for part, value in wanted.items()}
+    same = [arm for arm, choices in by_arm.items() if choices == corrected]
+    return f" Did you mean {(closest(name, same) or same[0])!r}?" if same else ""
+
+
+def _choices(name: str) -> dict[str, str] | None:
+    """Return the values in the name of a point by the last parts of their paths; None of a name of another kind."""
+    pairs = [part.partition("=") for part in re.split(r",(?! )", name)]
+    return {path.rpartition(".")[2]: value for path, _, value in pairs} if all(sign for _, sign, _ in pairs) else None

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from urllib.parse import urlsplit
 
 from search_space.overrides import absolute_path
-from steeplechase.configuration.claims import UnclearClaim, parse_orderings, unknown_arms
+from steeplechase.configuration.claims import UnclearClaim, parse_orderings
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import is_frozen, settings_of
@@ -17,6 +17,7 @@ from steeplechase.configuration.validation.arms import (
     module_violations,
     objective_violations,
     paper_violations,
+    unknown_arms,
     untrained_violations,
 )
 from steeplechase.configuration.validation.fine_tuning import fine_tuning_violations

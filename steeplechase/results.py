@@ -116,9 +116,9 @@ class Results:
     def predictions(self, task: str) -> "pd.DataFrame":
         """Return what every trial predicted for the examples of a task: one row per example, for metrics of your own.
 
-        The columns are arm, pretraining_seed, fine_tuning_seed, part, example, label, prediction, and the scores of
-        single examples by metric where there are any. Raises ConfigurationError for an unknown task, MachineError
-        where the stages were moved away.
+        The columns are arm, pretraining_seed, fine_tuning_seed, part, example, row, label, prediction, and the scores
+        of single examples by metric where there are any (docs/results.md, Predictions). Raises ConfigurationError for
+        an unknown task, MachineError where the stages were moved away.
         """
         from reports.statistics.predictions import predictions_table
 

@@ -157,4 +157,7 @@ def test_a_hugging_face_folder_is_imported_once_and_fine_tuned_by_one_command(
     assert means.tolist() == pytest.approx([values[place] for place in means.index])
     written = (folder / "out" / "tables" / "predictions" / "words.csv").read_text().splitlines()
     assert len(written) == 1 + len(predictions) == 1 + 2 * 2 * 24
+    assert predictions.row.tolist() == [*range(24)] * 4
+    assert predictions.label.tolist() == [str(row % 2) for row in predictions.row]
+    assert set(predictions.prediction) <= {"0", "1"}
     assert json.loads(again.out)["finding"] == found.finding

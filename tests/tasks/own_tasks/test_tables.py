@@ -17,7 +17,11 @@ from runners.stages.stage import Stage
 from runners.task_sources import limited, table_warnings, task_source
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.contracts.small_candidates import WORDS
+from steeplechase.tasks.labelled.encoding import encode_examples, save_examples
+from steeplechase.tasks.labelled.forms import encode_words, save_words
 from steeplechase.tasks.labelled.task import Part
+from steeplechase.tasks.own_tasks.known_labels import with_label_names
 from steeplechase.tasks.own_tasks.resolution import resolve
 from steeplechase.tasks.own_tasks.table import TableTask
 from tests.factories.table_files import FORMATS, Rows, write_csv, write_jsonl, write_parquet, write_tsv
@@ -199,6 +203,35 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
     assert resolve("reviews", task).counts["train"] == 3
     write_csv(path, REVIEWS[:2])
     assert resolve("reviews", task).counts["train"] == 2
+
+
+TAGGED: Rows = [
+    {"review": "we saw Rome", "stars": "O O B-PLACE"},
+    {"review": "Ann waits", "stars": "B-NAME O"},
+    {"review": "it rains", "stars": "O O"},
+]
+
+
+@pytest.mark.parametrize(
+    ("target", "rows", "names"),
+    [("label", REVIEWS, ("negative", "positive")), ("tags", TAGGED, ("O", "B-NAME", "B-PLACE"))],
+)
+def test_labels_have_the_names_of_the_train_file_while_it_has_the_examples_of_a_stage(
+    target: str, rows: Rows, names: tuple[str, ...], tmp_path: Path
+) -> None:
+    task = declared(write_csv(tmp_path / "rows.csv", rows), columns={"text": "review", target: "stars"})
+    for part, read in parts(task).items():
+        (tmp_path / part).mkdir()
+        if target == "tags":
+            save_words(encode_words(read.examples, WORDS, 16), tmp_path / part)
+        else:
+            save_examples(encode_examples(read.examples, "single", WORDS, 16), tmp_path / part)
+    plain = task.task("reviews")
+    assert with_label_names(plain, task, tmp_path).labels == names
+    write_csv(tmp_path / "rows.csv", rows[1:])
+    assert with_label_names(plain, task, tmp_path) == plain
+    (tmp_path / "rows.csv").unlink()
+    assert with_label_names(plain, task, tmp_path) == plain
 
 
 def test_dev_examples_that_are_in_train_are_counted(tmp_path: Path) -> None:

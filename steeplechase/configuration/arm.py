@@ -1,6 +1,6 @@
 """An arm: a named candidate with its changes from the baseline, and notes on arms that are counted or pruned."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from search_space.candidate import Candidate
 from search_space.overrides import apply, difference
 from steeplechase.foundation.canonical import canonical, canonical_text, fingerprint
-from steeplechase.foundation.schema import JsonValue
+from steeplechase.foundation.schema import VARIANT_KEY, JsonValue
 
 BASELINE = "baseline"
 
@@ -59,6 +59,18 @@ def changed_arm(name: str, baseline: Candidate, changes: Mapping[str, Any]) -> A
     """Return the baseline with changes as an arm. Raises InvalidOverride."""
     candidate = apply(baseline, changes)
     return Arm(name, candidate, difference(baseline, candidate))
+
+
+def replaced_parts(baseline: Candidate, changes: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line per part that changes replace as a whole: what they leave out has its default there."""
+    for part, value in changes.items():
+        if part not in ("architecture", "recipe") or not isinstance(value, Mapping) or VARIANT_KEY in value:
+            continue
+        if lost := sorted(getattr(baseline, part).model_fields_set - {*value}):
+            yield (
+                f"{part} is replaced as a whole; {', '.join(lost)} of the baseline become the defaults. "
+                f"To change single fields, write paths, such as {part}.{next(iter(value), lost[0])}"
+            )
 
 
 def changes_text(changes: Mapping[str, JsonValue]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by
 from search_space.overrides import INIT_CHECKPOINT, InvalidOverride, with_lists
-from steeplechase.configuration.arm import BASELINE, Arm, baseline_arm, changed_arm
+from steeplechase.configuration.arm import BASELINE, Arm, baseline_arm, changed_arm, replaced_parts
 from steeplechase.configuration.designs.point import ARMS_AT_MOST, Point, PointDesign
 from steeplechase.foundation.errors import Violation
 
@@ -102,7 +102,8 @@ class ArmTable:
             elif self.rules.skip and (arm.only_in_combination or not design.listed):
                 self.impossible.append(_impossible(point, arm))
             elif design.listed:
-                yield from _located(point, arm.violations)
+                hints = replaced_parts(self.baseline, point.changes) if arm.only_in_combination else ()
+                yield from _located(point, arm.violations, "".join(f". {hint}" for hint in hints))
             else:
                 impossible.append(_impossible(point, arm))
         if impossible:
@@ -159,16 +160,17 @@ def _impossible(point: Point, error: InvalidOverride) -> Impossible:
     return Impossible(point.name, tuple(violation.message for violation in error.violations))
 
 
-def _located(point: Point, violations: Sequence[Violation]) -> Iterator[Violation]:
+def _located(point: Point, violations: Sequence[Violation], hint: str) -> Iterator[Violation]:
     for violation in violations:
+        message = f"{violation.message}{hint}"
         if not violation.path:
-            yield Violation(point.location, f"{point.name} {violation.message}")
+            yield Violation(point.location, f"{point.name} {message}")
         elif point.location[0] == "components":  # the arm has several components
-            yield Violation(point.location, f"{point.name}: {violation.message}")
+            yield Violation(point.location, f"{point.name}: {message}")
         elif len(point.location) > 2:  # the location is that of one value
-            yield Violation(point.location, violation.message)
+            yield Violation(point.location, message)
         else:
-            yield violation.under(*point.location)
+            yield Violation(violation.path, message).under(*point.location)
 
 
 def _too_many(design: PointDesign, baseline: Candidate) -> Iterator[Violation]:

@@ -13,6 +13,7 @@ from search_space.candidate import Candidate
 from search_space.overrides import absolute_path
 from search_space.recipe import Recipe
 from search_space.released.differences import warmup_updates
+from steeplechase.configuration.arm import replaced_parts
 from steeplechase.configuration.designs.components import ComponentDesign, ListDesign
 from steeplechase.configuration.designs.factorial import Factorial, Zip
 from steeplechase.configuration.designs.point import Changes, label
@@ -20,7 +21,6 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.tuning import points_of
 from steeplechase.configuration.validation.search import finishing_warnings
 from steeplechase.foundation.devices import Device, is_gpu
-from steeplechase.foundation.schema import VARIANT_KEY
 
 MISSING = object()
 
@@ -70,17 +70,7 @@ def _nothing_compared(experiment: Experiment) -> Iterator[str]:
 def _replaced_parts(experiment: Experiment) -> Iterator[str]:
     """Yield a line per change that replaces a whole part: what it leaves out has its default, not the baseline's."""
     for name, changes in _named_changes(experiment):
-        for part, value in changes.items():
-            if part not in ("architecture", "recipe") or not isinstance(value, Mapping) or VARIANT_KEY in value:
-                continue
-            declared = getattr(experiment.baseline, part)
-            lost = [field for field in declared.model_fields_set if field not in value]
-            if lost:
-                path = f"{part}.{next(iter(value), min(lost))}"
-                yield (
-                    f"{name}: {part} is replaced as a whole; {', '.join(sorted(lost))} of the baseline become the "
-                    f"defaults. To change single fields, write paths, such as {path}"
-                )
+        yield from (f"{name}: {line}" for line in replaced_parts(experiment.baseline, changes))
 
 
 def _named_changes(experiment: Experiment) -> Iterator[tuple[str, Changes]]:

@@ -9,6 +9,13 @@ from steeplechase.analysis.difference import ALPHA, Difference, Effect
 UNKNOWN, NOTHING = "?", "–"
 TWO_SEEDS = "†"
 """Mark of an interval that rests on two seeds."""
+TWO_SEEDS_NOTE = (
+    f"{TWO_SEEDS}: two seeds: the standard deviation comes from two values, and the interval may be narrow by chance."
+)
+UNKNOWN_NOTE = (
+    f"{UNKNOWN}: not known: one seed has no standard deviation; one seed, or values that do not vary over seeds, "
+    "give no interval and no test."
+)
 MOST_DECIMALS = 17
 FURTHER_DECIMALS = 3
 """Of a bound that would be shown as 0."""

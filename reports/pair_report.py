@@ -13,6 +13,7 @@ from reports.number_format import counted, sentence_of
 from reports.report import conditions_of
 from reports.section import delta, p_value
 from reports.sections import sections
+from reports.sections.main_table import deciding_metrics
 from reports.sections.setup import scale_of
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
@@ -67,7 +68,8 @@ def pairs_of(
     """Return the results of a snapshot, and the pairs of the named arms on the named metrics.
 
     Of a search with a final comparison the results are those of the comparison.
-    Without names: all arms, and held-out loss and score. Raises ConfigurationError with every wrong name, DataError
+    A task's name and `TASK:METRIC` with its primary metric mean the same. Without names: all arms, and held-out loss
+    and score. Raises ConfigurationError with every wrong name, DataError
     for results without two arms.
     """
     if not snapshot.has_trials:
@@ -78,10 +80,12 @@ def pairs_of(
         raise DataError(f"{snapshot.experiment}: fewer than two arms yet; `steeplechase run` adds them")
     hidden = {arm: reason for arm in arms if (reason := snapshot.why_hidden(arm)) is not None}
     others = [arm for arm in arms if arm not in hidden]
-    mistakes = [*hidden.values(), *_mistakes(others, "an arm", known), *_mistakes(metrics, "a metric", [*measured])]
+    decides = {f"{task}:{results.primary(task)}": task for task in results.tasks}
+    named = [decides.get(name, name) for name in metrics]
+    mistakes = [*hidden.values(), *_mistakes(others, "an arm", known), *_mistakes(named, "a metric", [*measured])]
     if mistakes:
         raise ConfigurationError(mistakes)
-    chosen = [measured[name] for name in metrics] or list(results.headlines)
+    chosen = [measured[name] for name in named] or list(results.headlines)
     return results, pairs_table(results, arms or known, chosen)
 
 
@@ -143,6 +147,15 @@ def _finding(results: Results, pairs: Table) -> Iterator[str]:
         )
 
 
+def _arms_named(results: Results, rows: Sequence[Row]) -> list[str]:
+    """Return the arms that tell a comparison from others: one against all others, some, or none where all are."""
+    first, others = ([*dict.fromkeys(str(row[side]) for row in rows)] for side in ("arm", "reference"))
+    arms = [*dict.fromkeys((*first, *others))]
+    if len(arms) < len(results.arms):
+        return arms
+    return first if len(first) == 1 else []
+
+
 def _grids(results: Results, pairs: Table) -> Iterator[Grid]:
     metrics = [Metric(name) for name in dict.fromkeys(str(row["metric"]) for row in pairs.rows)]
     columns = [
@@ -153,4 +166,6 @@ def _grids(results: Results, pairs: Table) -> Iterator[Grid]:
     for metric in metrics:
         rows = [row for row in pairs.rows if row["metric"] == metric.name]
         title = f"Differences in {metric.title} between arms"
-        yield from shown(RESULTS, title, columns, rows, [NOTE] if metric == metrics[-1] else ())
+        name = " ".join((RESULTS, metric.name, *_arms_named(results, rows)))  # of the label of a table in LaTeX
+        notes = [*deciding_metrics(results, metrics), NOTE] if metric == metrics[-1] else []
+        yield from shown(name, title, columns, rows, notes)

@@ -6,18 +6,29 @@ from functools import partial
 
 from reports.document import Report, Summary
 from reports.metric_clause import metric_clause
-from reports.number_format import NOTHING, difference_text, fixed, mean_text, sentence_of, short
+from reports.number_format import (
+    NOTHING,
+    TWO_SEEDS,
+    TWO_SEEDS_NOTE,
+    UNKNOWN,
+    UNKNOWN_NOTE,
+    difference_text,
+    fixed,
+    mean_text,
+    sentence_of,
+    short,
+)
 from reports.sections import sections
 from reports.sections.failures import INCOMPLETE
 from reports.sections.failures import TERM as FAILED
-from reports.sections.main_table import BEST_MARK, MetricColumns, metric_columns
+from reports.sections.main_table import BEST_MARK, MetricColumns, deciding_metrics, metric_columns
 from reports.sections.tuned_effects import TUNED
 from reports.sections.verdicts import verdict_text
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.comparisons import TEST_NAMES, Comparison, Verdict
 from reports.statistics.metrics import TITLES, Metric
 from reports.statistics.results import Results
-from reports.table import Cell, Column, Grid, shown, words
+from reports.table import Cell, Column, Grid, shown, with_notes, words
 from steeplechase.analysis.difference import Effect
 from steeplechase.analysis.power import MOST_SEEDS
 from steeplechase.configuration.arm import BASELINE
@@ -125,6 +136,7 @@ def _notes(results: Results) -> Iterator[str]:
     test = TEST_NAMES[results.test]
     difference = f"n: {results.replicates}. Δ: difference from the baseline with its own 95% interval ({test})."
     yield f"{difference} Verdict: after correction for all headline tests."
+    yield from deciding_metrics(results, results.shown)
     if waiting := _waiting(results):
         yield f"Not run yet: {', '.join(waiting)}."
     for task in results.below_reference:
@@ -142,6 +154,11 @@ VERDICTS = (
 IN_SUMMARY = ("candidates", "results", "effects", "claims", "orderings")
 """Tables that the summary of a comparison replaces."""
 CONDITIONS = (FAILED, INCOMPLETE)
+MARKS = {
+    TWO_SEEDS_NOTE: (TWO_SEEDS,),
+    UNKNOWN_NOTE: (f"[{UNKNOWN}]", f"± {UNKNOWN}"),
+}
+"""The marks by the note that explains them."""
 
 
 def brief(report: Report, command: str) -> Report:
@@ -159,6 +176,20 @@ def brief(report: Report, command: str) -> Report:
     tables = {0: "", 1: "1 more table, "}.get(left_out, f"{left_out} more tables, ")
     more = f"{tables}all columns and the conditions:\n{command}"
     if summary is None:
-        return replace(report, grids=tuple(each.brief for each in kept), footer=footer, limits="", more=more)
-    grids = tuple(each.brief for each in (summary.table, *kept))
+        grids = _explained(report.statements, [each.brief for each in kept])
+        return replace(report, grids=grids, footer=footer, limits="", more=more)
+    grids = _explained(summary.finding, [each.brief for each in (summary.table, *kept)])
     return replace(report, statements=summary.finding, paper="", limits="", grids=grids, footer=footer, more=more)
+
+
+def _explained(statements: Sequence[str], grids: Sequence[Grid]) -> tuple[Grid, ...]:
+    """Return grids of which the first explains the marks of all and of the statements that no note explains."""
+    cells = [cell.text for each in grids for row in each.rows for cell in row]
+    explained = {note.partition(":")[0] for each in grids for note in each.notes}
+    notes = [
+        note
+        for note, marks in MARKS.items()
+        if note.partition(":")[0] not in explained
+        and any(mark in text for mark in marks for text in (*statements, *cells))
+    ]
+    return tuple(with_notes(each, notes if place == 0 else ()) for place, each in enumerate(grids))

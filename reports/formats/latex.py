@@ -8,6 +8,7 @@ from reports.document import Report
 from reports.table import Grid, aligned, packed, printable
 
 PAGE_CHARACTERS = 100
+NEEDS = "% The tables need the package booktabs."
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "^": r"\^{}",
     "_": r"\_", "~": r"\textasciitilde{}", "%": r"\%", "<": r"\textless{}", ">": r"\textgreater{}",
@@ -25,6 +26,7 @@ def render(report: Report) -> str:
 
 
 def _blocks(report: Report) -> Iterator[str]:
+    yield NEEDS
     yield rf"\paragraph{{Finding.}} {escape(report.finding)}"
     if report.limits:
         yield rf"\paragraph{{What this cannot say.}} {escape(report.limits)}"

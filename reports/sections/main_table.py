@@ -3,14 +3,14 @@
 The finding says of every headline metric which arm is best and whether it differs from the baseline.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 from reports.metric_clause import metric_clause
 from reports.number_format import (
     NOTHING,
-    TWO_SEEDS,
+    TWO_SEEDS_NOTE,
     UNKNOWN,
     counted,
     difference_text,
@@ -219,12 +219,10 @@ def _notes(results: Results) -> Iterator[str]:
     further = "; on further metrics, for all tests on these" if {*results.shown} - {*results.headlines} else ""
     yield f"§: significant after the correction for all tests on the headline metrics{further} (see the verdicts)."
     if any(effect.difference.two_seeds for effect in effects):
-        yield (
-            f"{TWO_SEEDS}: two seeds: the standard deviation comes from two values, and the interval may be narrow "
-            "by chance."
-        )
+        yield TWO_SEEDS_NOTE
     yield "*: best mean of its column, and significantly better than the baseline after the correction."
     yield "Held-out loss in nats, lower is better; tasks and score (the tasks' mean) 0 to 100, higher is better."
+    yield from deciding_metrics(results, results.shown)
     if any(effect.n == 1 for effect in effects):
         yield "?: a single seed has no standard deviation and no interval."
     if any(effect.difference.n > 1 and effect.difference.low is None for effect in effects):
@@ -239,6 +237,14 @@ def _notes(results: Results) -> Iterator[str]:
     if any(results.diverged(arm.name)[0] for arm in results.arms):
         yield "Diverged seeds are left out, which favours their arms (Dodge et al. 2020, arXiv 2002.06305)."
     yield from filter(None, [_matched_note(results), counting_note(results.arms)])
+
+
+def deciding_metrics(results: Results, metrics: Iterable[Metric]) -> Iterator[str]:
+    """Yield the note on the metric that a task's values are of, for the tasks of `metrics` that have further ones."""
+    several = {metric.task for metric in results.metrics if metric.further} & {metric.name for metric in metrics}
+    if several:
+        named = ", ".join(f"{task}: {results.primary(task)}" for task in sorted(several))
+        yield f"Of a task with several metrics the first one decides: {named}."
 
 
 def _without_value(results: Results) -> dict[str, str]:

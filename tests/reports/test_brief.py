@@ -7,7 +7,8 @@ import pytest
 
 from reports.formats import render
 from reports.formats.terminal import draw
-from reports.report import build
+from reports.pair_report import pair_report, pairs_of
+from reports.report import Report, build
 from reports.summary import brief
 from steeplechase.ledger.records import WITHOUT_SCALES, TrialStatus
 from tests.factories.reports import Trial, document, search, snapshot, table2, troubled
@@ -32,7 +33,7 @@ def test_a_brief_report_has_four_sentences_and_one_table_and_names_the_rest() ->
     assert draw(short, 20, colour=False).splitlines()[-1] == COMMAND
     assert "Corpus:" not in text
     assert max(map(len, text.splitlines())) <= 80
-    assert len(text.splitlines()) <= 46
+    assert len(text.splitlines()) <= 47
 
 
 def test_a_task_below_a_reference_is_shown_with_its_mark_and_the_reference() -> None:
@@ -49,6 +50,33 @@ def test_arms_that_are_left_for_later_are_named_below_the_table() -> None:
     table, *_ = brief(build(snapshot(trials)), "").grids
     assert [row[0].text for row in table.rows] == ["baseline"]
     assert any(note.startswith("Not run yet: bottleneck, ") for note in table.notes)
+
+
+def two_metrics(seeds: int) -> Report:
+    """Return the report of two arms on a task with two metrics, in so many seeds."""
+    trials = [
+        Trial(arm, seed).pretrained(loss + seed**2 / 50).tuned("mrpc", 1, f1=80.0 + seed**2, accuracy=70.0 + seed)
+        for arm, loss in (("baseline", 6.0), ("bottleneck", 5.0))
+        for seed in range(1, seeds + 1)
+    ]
+    arms = {"baseline": {}, "bottleneck": {"bottleneck_ratio": 2}}
+    return build(snapshot(trials, arms, ("mrpc",), tuning_seeds=(1,)))
+
+
+@pytest.mark.parametrize(("seeds", "mark"), [(1, "?: "), (2, "†: "), (3, "")])
+def test_marks_are_explained_where_they_occur_and_the_deciding_metric_is_named(seeds: int, mark: str) -> None:
+    notes = brief(two_metrics(seeds), "").grids[0].notes
+    assert [note[:3] for note in notes if note.startswith(("?: ", "†: "))] == [mark] * bool(mark)
+    assert "Of a task with several metrics the first one decides: mrpc: accuracy." in notes
+
+
+def test_the_label_of_a_comparison_in_latex_has_its_arms() -> None:
+    shown = table2()
+    chosen = [("bottleneck", "dynamic"), ("dynamic", "bottleneck"), ("bottleneck",), ()]
+    texts = [render(pair_report(*pairs_of(shown, {}, arms, ["held_out_loss"])), "latex") for arms in chosen]
+    labels = [re.findall(r"label\{(.*)\}", text)[0] for text in texts]
+    assert labels[0] == "tab:table2-laptop-results-held-out-loss-bottleneck-dynamic-p"
+    assert len({*labels}) == len(chosen)
 
 
 def test_failed_trials_are_in_a_brief_report_and_other_conditions_are_not() -> None:

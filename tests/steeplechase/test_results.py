@@ -90,6 +90,8 @@ def test_any_two_arms_are_compared_and_wrong_names_refused(results: steeplechase
     (row,) = found.to_dict("records")
     assert (row["arm"], row["reference"], row["metric"]) == ("span_dynamic", "dynamic", "held_out_loss")
     assert row["low"] < row["delta"] < row["high"]
+    of_task, of_metric = (results.compare("dynamic", metrics=[name]) for name in ("squad_v1_1", "squad_v1_1:f1"))
+    assert of_task.equals(of_metric)
     with pytest.raises(ConfigurationError) as refusal:
         results.compare("span", metrics=["loss"])
     assert len(refusal.value.lines) == 2

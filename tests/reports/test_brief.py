@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from reports.document import Report
 from reports.formats import render
 from reports.formats.terminal import draw
 from reports.pair_report import pair_report, pairs_of
-from reports.report import Report, build
+from reports.report import build
 from reports.summary import brief
 from steeplechase.ledger.records import WITHOUT_SCALES, TrialStatus
 from tests.factories.reports import Trial, document, search, snapshot, table2, troubled

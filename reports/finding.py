@@ -84,7 +84,7 @@ def results_finding(results: Results, without: str = "") -> tuple[str, ...]:
     if results.is_search:
         return (*search_finding(results), *([sentence_of(failed)] if failed else []))
     ended, total = _ended(results)
-    if not results.measured_headlines and not results.below_reference:
+    if not (results.measured_headlines or results.below_reference or results.none_learns):
         why = "".join(f"; {reason}" for reason in (diverged_clause(results), failed) if reason)
         yet = "" if ended == total > 0 and not failed else " yet"
         ended_how = f"{ended} of {total} trials have ended, and none was measured at the end of its budget"

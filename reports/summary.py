@@ -49,7 +49,7 @@ def summary_of(results: Results, chosen: Sequence[str] = ()) -> Summary | None:
     `chosen` says how the arms were chosen, where a search has done it.
     """
     measured = results.measured_headlines
-    if results.is_search or not results.arms or not (measured or results.below_reference):
+    if results.is_search or not results.arms or not (measured or results.below_reference or results.none_learns):
         return None
     others = (clause for name in CLAUSES_IN_SUMMARY for clause in sections()[name].clauses(results))
     first = [metric_clause(results, metric) for metric in measured] or sections()["reference"].clauses(results)

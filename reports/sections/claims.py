@@ -108,15 +108,24 @@ def claims_clauses(results: Results) -> Iterator[str]:
     for by, noun in NOUNS.items():
         stated = {one.tested.key: one for one in judged if one.tested.by == by}
         if len(stated) == 1:
-            yield f"the only {noun.format('')} is {next(iter(stated.values())).outcome}"
+            (only,) = stated.values()
+            yield f"the only {noun.format('')} is {only.outcome}{_one_reason([only])}"
         elif stated:
             count = Counter(one.outcome for one in stated.values())
             supported = count[ClaimOutcome.SUPPORTED]
             parts = [f"{supported or 'none'} {'are' if supported > 1 else 'is'} {ClaimOutcome.SUPPORTED}"]
             against = [one.tested for one in stated.values() if one.outcome is ClaimOutcome.CONTRADICTED]
-            parts += [f"{count[each]} {each}" for each in ClaimOutcome if each in count and each not in NAMED]
+            others = {each: count[each] for each in ClaimOutcome if each in count and each not in NAMED}
+            reason = _one_reason([*stated.values()])
+            parts += [f"{number} {each}{reason}" for each, number in others.items()]
             parts += [f"{len(against)} {ClaimOutcome.CONTRADICTED}: {_named(against)}"] if against else []
             yield f"of {len(stated)} {noun.format('s')} {', '.join(parts)}"
+
+
+def _one_reason(judged: Sequence[JudgedClaim]) -> str:
+    """Return in brackets why claims are not testable, where none is and it is one reason; else nothing."""
+    reasons = {each.tested.reason if each.outcome is ClaimOutcome.NOT_TESTED else "" for each in judged}
+    return f" ({reasons.pop()})" if len(reasons) == 1 and "" not in reasons else ""
 
 
 def _named(claims: Sequence[TestedClaim]) -> str:

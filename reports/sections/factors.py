@@ -128,7 +128,9 @@ def tested_effects(results: Results) -> tuple[TestedEffect, ...]:
 def _tested(results: Results, effect: Effect, metric: Metric) -> TestedEffect:
     without = [arm for arm in effect.weights if not results.values.get(arm, {}).get(metric.name)]
     if without:
-        effect = replace(effect, reason=f"needs {first_names(without)}, without a value of {metric.title}")
+        needed = f"{first_names(without)}, without a value of {metric.title}"
+        needed = "models that left the plateau of the loss" if results.none_learns else needed
+        effect = replace(effect, reason=f"needs {needed}")
     if effect.reason:
         return TestedEffect(effect, metric, Difference(), None, None, None)
     found = results.contrasts.estimate(effect.weights, metric.name)

@@ -17,6 +17,11 @@ from steeplechase.analysis.proportions import fisher_p
 from steeplechase.configuration.arm import BASELINE
 
 TITLE = "Seeds that left the plateau of the loss"
+NONE_LEARNS = (
+    "no seed of any arm left the plateau of the loss, near that of token frequencies, so that no means are compared: "
+    "train on more tokens, or with positions or a convolution with which models leave it earlier "
+    "(docs/what_small_models_cannot_tell.md, The plateau)"
+)
 
 
 def _learning(results: Results) -> dict[str, Learning]:
@@ -119,6 +124,9 @@ def _clauses(results: Results) -> Iterator[str]:
     """Yield what must be said before any difference of means; nothing where every seed learned."""
     partly = results.partly_learning
     if not partly:
+        return
+    if results.none_learns:
+        yield NONE_LEARNS
         return
     p_values = {str(row["arm"]): number(row["p_adjusted"]) for row in results.once(_rows)}
     told = [arm for arm, p in p_values.items() if p is not None and p <= ALPHA]

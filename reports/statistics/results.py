@@ -107,6 +107,12 @@ class Results:
         return partly((arm.name for arm in self.arms), self.learning)
 
     @cached_property
+    def none_learns(self) -> bool:
+        """Whether every measured seed of every arm stayed on the plateau of the loss."""
+        measured = [arm.name for arm in self.arms if any(self.measured.get(arm.name, {}).values())]
+        return bool(measured) and all(arm in self.learning and not self.learning[arm].left for arm in measured)
+
+    @cached_property
     def share_of_a_family(self) -> float:
         """The share of the level of the tests of means, and of those of how many seeds learn."""
         shown = (arm.name for arm in self.arms if arm.name in self.learning)

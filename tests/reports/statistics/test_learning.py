@@ -104,6 +104,22 @@ def test_seeds_that_stay_were_measured_equal_nothing_and_are_in_no_table_of_mean
     assert {(row["arm"], row["n"]) for row in rows_of(report, "attention_diagonal")} == {("third", 2)}
 
 
+def test_where_no_seed_learns_one_sentence_says_it_and_why_a_claim_is_not_testable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arms = {"baseline": {}, "width=512": {"width": 512}, "width=64": {"width": 64}}
+    trials = [Trial(arm, seed).pretrained(9.0 + seed / 50) for arm in arms for seed in (1, 2, 3)]
+    learning = {arm: Learning({1: None, 2: None, 3: None}, 9.0) for arm in arms}
+    monkeypatch.setattr("reports.statistics.reading.learning_of", lambda _: learning)
+    resolved = document(claims=["held_out_loss(width=512) < held_out_loss(baseline)"])
+    report = build(snapshot(trials, arms, resolved=resolved))
+    assert report.finding.startswith(
+        "No seed of any arm left the plateau of the loss, near that of token frequencies"
+    )
+    assert "of 3 seeds of" not in report.finding
+    assert "not testable at this size (seeds that left the plateau: width=512 0 of 3, baseline" in report.finding
+
+
 def test_seeds_without_a_curve_are_compared_beside_one_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as those of an earlier version: that they learned is told by their values."""
     learning = {"other": Learning({3: None}, 9.0)}

@@ -44,11 +44,20 @@ def fine_tuning_differences(tuning: "FineTuning", task: str, size: str | None) -
     return () if is_frozen(tuning, task) or size is None else tuple(_differences(tuning, task, size))
 
 
+def settings_texts(tuning: "FineTuning", changes: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    """Return the tasks by the text of their settings, with the changes of an arm."""
+    tasks: dict[str, tuple[str, ...]] = {}
+    for task in tuning.tasks:
+        text = _settings_text(tuning, task, changes)
+        tasks[text] = (*tasks.get(text, ()), task)
+    return tasks
+
+
 def released_fine_tunings(tuning: "FineTuning", size: str | None) -> tuple[ReleasedFineTuning, ...]:
     """Return the distinct fine-tuning settings, each with its tasks."""
     grouped: dict[tuple[str, tuple[Difference, ...]], tuple[str, ...]] = {}
     for task in tuning.tasks:
-        key = _settings_text(tuning, task), fine_tuning_differences(tuning, task, size)
+        key = _settings_text(tuning, task, {}), fine_tuning_differences(tuning, task, size)
         grouped[key] = (*grouped.get(key, ()), task)
     return tuple(ReleasedFineTuning(tasks, *key) for key, tasks in grouped.items())
 
@@ -89,8 +98,9 @@ def _layer_rates(decay: float) -> str:
     return "no layer-wise learning-rate decay" if decay == 1 else f"layer-wise learning-rate decay {decay:g}"
 
 
-def _settings_text(tuning: "FineTuning", task: str) -> str:
-    settings, searched = settings_of(tuning, task), _searched(tuning, task)
+def _settings_text(tuning: "FineTuning", task: str, changes: Mapping[str, object]) -> str:
+    settings = settings_of(tuning, task).model_copy(update=dict(changes))
+    searched = {name: values for name, values in _searched(tuning, task).items() if name not in changes}
     if is_frozen(tuning, task):
         method = tuning.find(task).method.replace("_", " ")
         return f"{method}, no weight trained, sequences of {settings.sequence_length} tokens"

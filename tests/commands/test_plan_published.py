@@ -9,6 +9,7 @@ from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.released.papers import published
 from search_space.source_encoder import parameters_with_source_encoder
 from steeplechase.commands.planning.costs import source_encoders
+from steeplechase.commands.planning.published import lines
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.data_folder import HINT, VARIABLE
@@ -83,6 +84,20 @@ def test_plan_tells_the_lengthening_and_that_its_cost_is_left_out(
     text = " ".join(answer.out.split())
     assert "then before tasks of long texts 100,000 updates of 128 x 512, not in the FLOPs" in text
     assert "1.27e18 released 1.27e18, printed 1.3e18" in text
+
+
+def test_arms_that_are_fine_tuned_otherwise_are_named(tmp_path: Path) -> None:
+    (tmp_path / "f.yaml").write_text(
+        "experiment: f\nquestion: f?\npretraining: { tokens: 1e5, seeds: 1 }\n"
+        "baseline: { objective: masked_language_model, recipe: { sequence_length: 32 } }\n"
+        "fine_tuning: { tasks: [docs_pair], sequence_length: 64, by_task: { docs_pair: { epochs: 3 } } }\n"
+        "design: { kind: list, arms: { a: { fine_tuning.epochs: 2 }, b: { heads: 2 }, "
+        "c: { fine_tuning: { epochs: 2 }, heads: 2 } } }\n"
+    )
+    told = [line for line in lines(load_experiment(tmp_path / "f.yaml", None)) if "docs_pair" in line]
+    first, other = (line.partition(" of batches of ") for line in told)
+    assert first[0] == "fine-tuning of docs_pair: 3 epochs"
+    assert other == ("a, c: fine-tuning of docs_pair: 2 epochs", *first[1:])
 
 
 FILES = ("albert/table4.yaml", "bert/table6.yaml")

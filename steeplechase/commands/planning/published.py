@@ -14,7 +14,7 @@ from search_space.released.papers import PublishedRow, published
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import is_frozen
-from steeplechase.configuration.released_fine_tuning import released_fine_tunings, size_of
+from steeplechase.configuration.released_fine_tuning import released_fine_tunings, settings_texts, size_of
 from steeplechase.foundation.schema import JsonValue
 
 ELECTRA = CONVENTIONS["electra"]
@@ -89,19 +89,28 @@ def lines(experiment: Experiment) -> Iterator[str]:
         yield f"{'every arm' if len(arms_by_recipe) == 1 else ', '.join(arms)}: {recipe}"
     comparisons = published_comparisons(experiment)
     yield from _differences_text("training", {comparison.arm: comparison.departures for comparison in comparisons})
-    size = _size(experiment)
-    fine_tunings = released_fine_tunings(experiment.fine_tuning, size)
-    for settings in dict.fromkeys(each.settings_text for each in fine_tunings):
-        tasks = [task for each in fine_tunings if each.settings_text == settings for task in each.tasks]
-        method = "frozen encoder on" if is_frozen(experiment.fine_tuning, tasks[0]) else "fine-tuning of"
-        yield f"{method} {', '.join(tasks)}: {settings}"
+    yield from _fine_tunings(experiment)
     if experiment.paper is not None:
+        size = _size(experiment)
+        fine_tunings = released_fine_tunings(experiment.fine_tuning, size)
         by_tasks = {", ".join(each.tasks): each.differences for each in fine_tunings}
         yield from _differences_text("fine-tuning", by_tasks if size is not None else {})
         yield from _options(experiment)
         yield from (_values_text(each) for each in comparisons if each.published.values)
         assumptions = published().tables[experiment.paper.table].assumptions if experiment.paper.table else ()
         yield from (f"assumed: {each}" for each in assumptions)
+
+
+def _fine_tunings(experiment: Experiment) -> Iterator[str]:
+    """Yield the fine-tuning settings of every task, then those of arms that change the baseline's."""
+    tuning, names = experiment.fine_tuning, dict[str, tuple[str, ...]]()
+    for arm in experiment.arms:
+        for settings, tasks in settings_texts(tuning, arm.candidate.fine_tuning.values).items():
+            method = "frozen encoder on" if is_frozen(tuning, tasks[0]) else "fine-tuning of"
+            line = f"{method} {', '.join(tasks)}: {settings}"
+            names[line] = (*names.get(line, ()), arm.name)
+    for line, arms in names.items():
+        yield line if BASELINE in arms else f"{', '.join(arms)}: {line}"
 
 
 def _options(experiment: Experiment) -> Iterator[str]:

@@ -32,9 +32,10 @@ def delimited_rows(
     of cells than the first line is a mistake and is not yielded. Raises DataError for invalid UTF-8, an open quote,
     an empty file, a repeated or missing column.
     """
-    rows = _cells(path, name, delimiter, quoted or delimiter != "\t")
+    plain = delimiter == "\t" and not quoted
+    rows = _cells(path, name, delimiter, not plain)
     if any(isinstance(column, int) for column in wanted):
-        yield from _numbered(name, rows, [column for column in wanted if isinstance(column, int)], mistakes)
+        yield from _numbered(name, rows, [column for column in wanted if isinstance(column, int)], mistakes, plain)
         return
     line, header = next(rows, (1, []))
     if not header:
@@ -49,16 +50,28 @@ def delimited_rows(
         )
     if wrong := header_mistakes(name, line, header, wanted):
         raise DataError([*wrong, *([] if {*wanted} & {*header} else [f"{name}:{line}: {NO_HEADER}"])])
-    yield from whole_rows(rows, header, mistakes)
+    yield from whole_rows(rows, header, mistakes, plain)
 
 
-def whole_rows(rows: Iterable[Cells], columns: Sequence[str], mistakes: Mistakes) -> Iterator[DelimitedRow]:
-    """Yield the rows that have a cell for each column; another one is a mistake and is not yielded."""
+def whole_rows(
+    rows: Iterable[Cells], columns: Sequence[str], mistakes: Mistakes, plain: bool = False
+) -> Iterator[DelimitedRow]:
+    """Yield the rows that have a cell for each column; another one is a mistake and is not yielded.
+
+    In `plain` rows a quotation mark is text, unless the file says `quotes: true`.
+    """
     for line, cells in rows:
         if len(cells) != len(columns):
-            mistakes.add(line, f"{len(cells)} cells, expected {len(columns)}: {', '.join(columns)}")
+            hint = _open_quote(cells) if plain else ""
+            mistakes.add(line, f"{len(cells)} cells, expected {len(columns)}: {', '.join(columns)}{hint}")
         else:
             yield DelimitedRow(line, dict(zip(columns, cells, strict=True)))
+
+
+def _open_quote(cells: Sequence[str]) -> str:
+    """Return how a file with quotes is read, empty if no cell has an open one."""
+    opened = any(cell.count('"') % 2 for cell in cells)
+    return ". A quotation mark is open here; write quotes: true if cells are quoted, as by pandas" if opened else ""
 
 
 def tab_cells(path: Path, name: str) -> Iterator[Cells]:
@@ -66,7 +79,9 @@ def tab_cells(path: Path, name: str) -> Iterator[Cells]:
     return ((number, text.split("\t")) for number, text in text_lines(path, name))
 
 
-def _numbered(name: str, rows: Iterator[Cells], wanted: Sequence[int], mistakes: Mistakes) -> Iterator[DelimitedRow]:
+def _numbered(
+    name: str, rows: Iterator[Cells], wanted: Sequence[int], mistakes: Mistakes, plain: bool
+) -> Iterator[DelimitedRow]:
     """Yield the cells of columns by their numbers: 1 is the first, -1 the last."""
     width = 0
     for line, cells in rows:
@@ -74,7 +89,8 @@ def _numbered(name: str, rows: Iterator[Cells], wanted: Sequence[int], mistakes:
         if beyond := [column for column in wanted if abs(column) > width]:
             raise DataError(f"{name}:{line}: no column {beyond[0]}; the line has {width} cells")
         if len(cells) != width:
-            mistakes.add(line, f"{len(cells)} cells, expected {width} as in the first line")
+            hint = _open_quote(cells) if plain else ""
+            mistakes.add(line, f"{len(cells)} cells, expected {width} as in the first line{hint}")
         else:
             yield DelimitedRow(line, {column: cells[column - (column > 0)] for column in wanted})
     if not width:

@@ -6,7 +6,7 @@ replaces a whole option; a path into an option sets one of its fields.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -151,7 +151,8 @@ def _explain(
         if fault["type"] == "extra_forbidden":
             message = _misplaced(path, candidate, document)
         elif fault["type"] == "union_tag_invalid":
-            message = _unknown_kind(fault["ctx"])
+            options = _options(type(getattr(candidate, path[0])), path[1]) if len(path) == 2 else ()
+            message = _unknown_kind(fault["ctx"], options, _blame(path, changes))
         elif fault["type"] in ("union_tag_not_found", "model_attributes_type"):
             message = f"{fault['input']!r} is not an option; write the name of an option, or a mapping with a kind"
         elif fault["type"] == "missing":
@@ -164,9 +165,24 @@ def _explain(
     return violations
 
 
-def _unknown_kind(context: Mapping[str, Any]) -> str:
+def _unknown_kind(context: Mapping[str, Any], options: Iterable[type[Schema]], axis: str) -> str:
     kind, known = str(context["tag"]), str(context["expected_tags"]).replace("'", "").split(", ")
-    return f"{kind!r} is not a kind. Allowed: {', '.join(known)}{did_you_mean(kind, known, '. ', str)}"
+    field, _ = field_of_value(kind, options) or ("", "")
+    hint = f". Write {axis}.{field}: {kind}" if field else did_you_mean(kind, known, ". ", str)
+    return f"{kind!r} is not a kind. Allowed: {', '.join(known)}{hint}"
+
+
+def field_of_value(name: str, options: Iterable[type[Any]]) -> tuple[str, str] | None:
+    """Return the field with a name among its values and the first option that has it; None if no field has."""
+    return next(
+        (
+            (field, str(option.model_fields[VARIANT_KEY].default))
+            for option in options
+            for field, declared in option.model_fields.items()
+            if field != VARIANT_KEY and name in get_args(declared.annotation)
+        ),
+        None,
+    )
 
 
 def _misplaced(path: tuple[str, ...], candidate: Candidate, document: dict[str, Any]) -> str:

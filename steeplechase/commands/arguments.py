@@ -173,9 +173,9 @@ def with_places(error: UserError, path: Path, scale: str | None, settings: Seque
 
 
 def _wanted_scale(file: ConfigurationFile, scale: str | None) -> str | None:
-    known = file.scales
+    known = [*filter(None, file.documents)]  # all mistakes of the file are said later, at once
     if scale is None and known and DEFAULT_SCALE not in known:
-        raise ConfigurationError(f"{file.name}: choose one of its scales with --scale: {', '.join(known)}")
+        raise ConfigurationError(f"{file.name}: choose one of its scales with --scale: {', '.join(file.scales)}")
     return scale or (DEFAULT_SCALE if known else None)
 
 

@@ -157,6 +157,7 @@ def test_an_options_name_alone_is_the_option_with_its_defaults(option: type[Sche
         ),
         ({"recipe.sequence_length": 4}, "recipe.sequence_length", "4 is too short"),
         ({"convolution": "span_dynamik"}, "convolution", "Did you mean span_dynamic?"),
+        ({"normalisation": "rms_norm"}, "normalisation", "pre_norm. Write normalisation.norm: rms_norm"),
         ({"convolution": {"kernel_size": 9}}, "convolution", "is not an option"),
         (
             {"recipe.batch_warm_up": {"initial_sequences": 8}},

@@ -11,6 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ErrorType
 
+from search_space.overrides import field_of_value
 from steeplechase.configuration.yaml.errors import SHOWN_CHARACTERS, Keys, Location, Mistake, mistake, shown
 from steeplechase.configuration.yaml.nodes import LARGEST_INTEGER, Entries, Leaf, Node, child
 from steeplechase.configuration.yaml.schema_paths import (
@@ -46,6 +47,7 @@ _RULES = {
     "string_too_short": "{shown} is too short; the least length is {min_length}",
     "string_too_long": "{shown} is too long; the largest length is {max_length}",
 }
+UNKNOWN_NAME = ("literal_error", "union_tag_invalid")
 _PYDANTIC_ERROR_TYPES = frozenset(get_args(ErrorType))
 _NUMBER_TEXT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 BEYOND = "It is beyond 2^53, the largest exact integer"
@@ -108,7 +110,7 @@ def _described(value: object) -> str:
 def _remedy(value: object, needed: str) -> str:
     """Return a correction, empty if the value suggests none."""
     if needed.startswith("a list") and isinstance(value, bool | int | float | str):
-        return f". Write [{_bare(value)}]"
+        return f". Write [{_bare(value) if value != '' else repr(value)}]"
     if needed == "text" and isinstance(value, bool | int | float):
         return f". Quote it: '{_bare(value)}'"
     if needed == "a whole number" and isinstance(value, float) and value.is_integer():
@@ -190,9 +192,12 @@ def _as_written(resolved: ResolvedLocation, detail: ErrorDetails) -> ErrorDetail
 
 
 def _is_consequence(resolved: ResolvedLocation, kind: str) -> bool:
-    """Return whether the error is a consequence of an unreadable value or key, which is reported already."""
+    """Return whether the error is a consequence of an unreadable value or key, which is reported already.
+
+    The names that are allowed in its place are said instead.
+    """
     if isinstance(resolved.node, Leaf):
-        return resolved.node.flawed
+        return resolved.node.flawed and (resolved.node.value is None or kind not in UNKNOWN_NAME)
     return isinstance(resolved.node, Entries) and resolved.node.flawed and kind in ("missing", "union_tag_not_found")
 
 
@@ -232,15 +237,21 @@ def _message(model: type[BaseModel], resolved: ResolvedLocation, detail: ErrorDe
     if kind == "union_tag_not_found":
         return f"this key is missing; allowed: {', '.join(kinds(resolved.expected))}"
     if kind == "union_tag_invalid":
-        known = kinds(resolved.expected)
-        tag = resolved.node if isinstance(resolved.node, Leaf) else child(resolved.node, VARIANT_KEY)
-        expected = ", ".join(map(repr, known)) or str(detail.get("ctx", {}).get("expected_tags"))
-        return not_among(tag.value if isinstance(tag, Leaf) else "this", expected)
+        return _unknown_option(resolved, detail)
     if kind == "model_attributes_type" and kinds(resolved.expected):
         return mismatch(
             detail["input"], f"the name of an option ({', '.join(kinds(resolved.expected))}) or a mapping"
         )
     return message_of(detail)
+
+
+def _unknown_option(resolved: ResolvedLocation, detail: ErrorDetails) -> str:
+    known = kinds(resolved.expected)
+    tag = resolved.node if isinstance(resolved.node, Leaf) else child(resolved.node, VARIANT_KEY)
+    name = tag.value if isinstance(tag, Leaf) else "this"
+    if (of := field_of_value(str(name), known.values())) is not None:
+        return f"{shown(name)} is a value of {of[0]}; write {{ kind: {of[1]}, {of[0]}: {name} }}"
+    return not_among(name, ", ".join(map(repr, known)) or str(detail.get("ctx", {}).get("expected_tags")))
 
 
 def _missing(resolved: ResolvedLocation) -> str:

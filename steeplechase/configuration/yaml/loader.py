@@ -85,7 +85,9 @@ class ConfigurationFile:
         validated = {
             name: _validated(self, model, document, context, rules) for name, document in self.documents.items()
         }
-        mistakes = [*self.mistakes, *_merged_mistakes(validated, scale)]
+        of_values = _merged_mistakes(validated, scale)
+        placed = {(each.line, each.path) for each in of_values}
+        mistakes = [*(each for each in self.mistakes if (each.line, each.path) not in placed), *of_values]
         if mistakes:
             refuse(mistakes)
         value = validated[scale].value

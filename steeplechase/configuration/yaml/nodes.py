@@ -50,7 +50,7 @@ def plain_scalar(text: str) -> Scalar | Misread:
         return _BOOLEAN[text]
     if text.lower() in _OLD_BOOLEAN and text in (text.lower(), text.upper(), text.capitalize()):
         meant = _OLD_BOOLEAN[text.lower()]
-        return Misread(f"{text} is a boolean to some YAML readers; write {meant}, or quote it: '{text}'")
+        return Misread(f"{text} is a boolean to some YAML readers; write {meant}, or '{text}' if it is text")
     if text[0] in "+-.0123456789":
         return _numeric(text)
     return text
@@ -87,12 +87,12 @@ def _not_finite(text: str) -> Misread:
 
 def _octal_looking(text: str) -> Misread:
     meant = int(text.replace("_", ""))
-    return Misread(f"{text} is an octal-looking integer; write {meant}, or quote it: '{text}'")
+    return Misread(f"{text} is an octal-looking integer; write {meant}, or '{text}' if it is text")
 
 
 def _other_base(text: str) -> Misread:
     meant = int(text.replace("_", ""), 0)
-    return Misread(f"{text} is not a decimal number; write {meant}, or quote it: '{text}'")
+    return Misread(f"{text} is not a decimal number; write {meant}, or '{text}' if it is text")
 
 
 def _base_60(text: str) -> Misread:
@@ -101,7 +101,7 @@ def _base_60(text: str) -> Misread:
         total = 60 * total + float(part or 0)
     sign = "-" if text.startswith("-") else ""
     reading = f"a sexagesimal number ({sign}{total:.15g}) to some YAML readers"
-    return Misread(f"{text} is {reading}; write one number, or quote it: '{text}'")
+    return Misread(f"{text} is {reading}; write one number, or '{text}' if it is text")
 
 
 # in order of precedence
@@ -114,7 +114,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[str], Scalar | Misread]], ...] = 
     (_OTHER_BASE, _other_base),
     (
         _UNDERSCORES,
-        lambda text: Misread(f"{text} has underscores; write {text.replace('_', '')}, or quote it: '{text}'"),
+        lambda text: Misread(f"{text} has underscores; write {text.replace('_', '')}, or '{text}' if it is text"),
     ),
     (_BASE_60, _base_60),
 )
@@ -122,7 +122,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[str], Scalar | Misread]], ...] = 
 
 @dataclass(frozen=True)
 class Leaf:
-    """One scalar. A flawed one is reported as a mistake and has the value null."""
+    """One scalar. A flawed one is reported as a mistake; its value is its text, or null."""
 
     location: Location
     value: Scalar
@@ -272,7 +272,7 @@ class _Reader:
         value = plain_scalar(node.value)
         if isinstance(value, Misread):
             self._report(location, value.message)
-            return Leaf(location, None, flawed=True)
+            return Leaf(location, str(node.value), flawed=True)
         return Leaf(location, value)
 
     def _report(self, location: Location, message: str) -> None:

@@ -100,7 +100,7 @@ def test_byte_order_marks_and_carriage_returns_change_nothing(tmp_path: Path) ->
 
 def test_all_mistakes_are_reported_by_line(refusal_lines: Any) -> None:
     assert refusal_lines("depth: 010\ntitel: a\nlayers: [1, 2.0,\n 'x']\neither: [1]\ndepth: 3\n") == (
-        "f.yaml:1: depth: 010 is an octal-looking integer; write 10, or quote it: '010'",
+        "f.yaml:1: depth: 010 is an octal-looking integer; write 10, or '010' if it is text",
         "f.yaml:2: titel: 'titel' is not a key here. Did you mean 'title'?",
         "f.yaml:3: layers[1]: 2.0 is a number with a decimal point; a whole number is needed. Write 2",
         "f.yaml:4: layers[2]: 'x' is text; a whole number is needed",

@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 from steeplechase.configuration.plugin_options import add_recorded_options, plugin_options_in
 from steeplechase.foundation.atomic_files import disk_refusals
 from steeplechase.foundation.canonical import canonical_text, fingerprint
-from steeplechase.foundation.errors import CorruptionError, MachineError, first_lines
+from steeplechase.foundation.errors import CorruptionError, MachineError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database_file import (
     SCHEMA,
@@ -29,7 +29,7 @@ from steeplechase.ledger.database_file import (
     writer_of,
 )
 from steeplechase.ledger.facts import checked_fact
-from steeplechase.ledger.paths import has_export
+from steeplechase.ledger.paths import has_export, no_ledger
 from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
 from steeplechase.ledger.rows import R, document_of, parsed_text
 
@@ -110,7 +110,7 @@ class Ledger:
         with disk_refusals(path):
             if not path.exists():
                 message = "a published report, with its rows and without stages; give the results of its run"
-                raise MachineError(f"{folder}: {message if has_export(folder) else _no_ledger(folder)}")
+                raise MachineError(f"{folder}: {message if has_export(folder) else no_ledger(folder, LEDGER_NAME)}")
         return cls(path, read_only=True)
 
     @contextmanager
@@ -282,17 +282,6 @@ def numbered_facts(rows: LedgerRows, pattern: str) -> Iterator[tuple[int, dict[s
         if not isinstance(fact, dict):
             return
         yield number, fact
-
-
-def _no_ledger(folder: Path) -> str:
-    """Return why a place has no ledger: a file, the folder of several results, or one without results."""
-    if folder.is_file():
-        beside = f". Did you mean {folder.parent}?" if (folder.parent / LEDGER_NAME).is_file() else ""
-        return f"a file; give a results folder{beside}"
-    below = sorted(str(ledger.parent) for ledger in folder.glob(f"*/{LEDGER_NAME}"))
-    if below:
-        return f"no ledger here. Did you mean {' or '.join(first_lines(below, lambda more: f'one of {more} more'))}?"
-    return f"no ledger here; `steeplechase run EXPERIMENT --out {folder}` makes one"
 
 
 def _checksum(sequence: int, name: str, text: str) -> str:

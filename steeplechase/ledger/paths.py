@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steeplechase.foundation.atomic_files import disk_refusals, make_folder, read_regular, write_whole
-from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError
+from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError, first_lines
 from steeplechase.foundation.locking import open_lock, try_lock
 from steeplechase.foundation.names import inside, make_inside
 from steeplechase.ledger.artifacts import MANIFEST, UNFINISHED, ArtifactStore
@@ -35,6 +35,22 @@ RARE_WORDS = "rare_words.json"
 """The file in which the examples of a rarified task keep their rare words, in the order of their tokens."""
 SOURCE_TOKENIZER = "source_tokenizer"
 """The folder in which encoded examples keep the tokenizer of their sources, where targets have another."""
+
+
+def no_ledger(folder: Path, ledger: str) -> str:
+    """Return why a place has no file of a ledger: a file, the folder of several results, or one without results.
+
+    The results of an experiment with the folder's name are suggested too, beside it and in `results/`.
+    """
+    if folder.is_file():
+        beside = f". Did you mean {folder.parent}?" if (folder.parent / ledger).is_file() else ""
+        return f"a file; give a results folder{beside}"
+    near = (each.parent for place in (folder.parent, Path(RESULTS)) for each in place.glob(f"*/{ledger}"))
+    named = {str(each) for each in near if f"{each.name}-".startswith(f"{folder.name}-")}
+    found = sorted({str(each.parent) for each in folder.glob(f"*/{ledger}")} | named)
+    if found:
+        return f"no ledger here. Did you mean {' or '.join(first_lines(found, lambda more: f'one of {more} more'))}?"
+    return f"no ledger here; `steeplechase run EXPERIMENT --out {folder}` makes one"
 
 
 def has_export(folder: Path) -> bool:

@@ -61,9 +61,15 @@ def test_every_kind_of_failure_has_its_exit_code(
     refused(call(*arguments), code, *words)
 
 
-def test_a_place_beside_the_results_is_refused_with_the_results_folder(call: Call, results: Path) -> None:
+def test_a_place_beside_the_results_is_refused_with_the_results_folder(
+    call: Call, results: Path, tmp_path: Path
+) -> None:
     for place in (results / LEDGER_NAME, results.parent):
         refused(call("report", place), 5, f"{place}: ", f"Did you mean {results}?")
+    for name in ("fast-whole", "faster-whole"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / LEDGER_NAME).touch()
+    refused(call("report", tmp_path / "fast"), 5, f"{tmp_path}/fast: ", f"Did you mean {tmp_path}/fast-whole?")
 
 
 def test_an_unknown_format_is_an_error_with_the_known_ones(call: Call, results: Path) -> None:

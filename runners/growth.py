@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from runners.changed_files import changed_code, changed_stages, with_equal_code
 from runners.dag import SharedStages, trial_stages
 from runners.search_growth import refused_extension, searches_in
 from runners.stage_labels import all_labels
@@ -69,8 +70,10 @@ def change_of(rows: LedgerRows, experiment: Experiment, shared: SharedStages) ->
         return Change(declared, True)
     results += (extension,) if extension else ()
     before = _with_hidden_arms(rows, known) if experiment.may_grow else known
+    before, modules = with_equal_code(before, identity)
     values = tuple(_values_that_differ(before, identity, experiment.may_grow))
-    others = () if values else (f"{label}: of other data, code or library versions" for label in other_shared)
+    values += tuple(changed_code(rows, modules))
+    others = () if values else changed_stages(declared_rows(rows), other_shared, shared.by_label)
     return Change(declared, True, redeclared, (*values, *others, *results), _has_results(rows))
 
 

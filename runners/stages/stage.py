@@ -195,6 +195,10 @@ class Stage:
     @cached_property
     def key(self) -> str:
         """The fingerprint of everything that affects the result."""
+        return self.key_at(self.declaration.code_version)
+
+    def key_at(self, code_version: int) -> str:
+        """Return the key that the stage has at a version of its code."""
         declaration = canonical(self.declaration, self.declaration.hashed_at_default)
         for path_field in self.declaration.hashed_instead:
             declaration.pop(path_field, None)
@@ -210,7 +214,7 @@ class Stage:
             {
                 **({"sources": sources} if sources else {}),
                 "stage": self.kind,
-                "code_version": self.declaration.code_version,
+                "code_version": code_version,
                 "threads": THREADS,
                 "libraries": environment,
                 "declaration": declaration,

@@ -14,6 +14,8 @@ from runners.opening import RunRequest, open_ledger
 from runners.settings import RunSettings
 from runners.stages.pretrain import PretrainStage
 from runners.work_queue import Failure, StageTask
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.plugins import Plugin
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.database import Ledger
@@ -23,6 +25,7 @@ from steeplechase.ledger.reuse import reuse
 from steeplechase.ledger.reused_rows import reused_rows
 from steeplechase.ledger.stage_results import ExampleValues
 from tests.factories import simulated_training as simulated
+from tests.factories.plugins import KIND, MODULE, copy_of_example, loaded
 from tests.factories.simulated_training import Track, folder_of
 from tests.runners.test_growth import ARMS, CONSTANT, Study, baseline, found_in, study
 
@@ -51,6 +54,43 @@ def test_the_report_names_arms_and_claims_that_were_left_out_after_results(tmp_p
     whole = build(found_in(here.run(study(tmp_path, ["narrow", "dynamic"], claims=claims))))
     assert "Left out after results" not in dict(whole.footer)
     assert "left out" not in whole.finding
+
+
+def test_a_changed_file_of_a_plugin_is_named_once_in_place_of_digests(tmp_path: Path) -> None:
+    here, plugin = Study(tmp_path), copy_of_example(tmp_path / "plugin")
+    arms = {"one": {"convolution": {"kind": KIND}}, "two": {"convolution": {"kind": KIND}, "bottleneck_ratio": 2}}
+
+    def version(loaded_one: Plugin) -> Experiment:
+        folders = [{"path": str(plugin), "sha256": loaded_one.sha256}]
+        return study(tmp_path, design={"kind": "list", "arms": arms}, plugins=folders, tasks=())
+
+    with loaded(plugin) as before:
+        here.run(version(before))
+    (plugin / MODULE).write_text((plugin / MODULE).read_text() + "# changed\n")
+    with loaded(plugin) as changed, pytest.raises(ConflictError) as refused:
+        here.run(version(changed))
+    (line,) = (line.strip() for line in refused.value.lines if "has changed" in line)
+    assert line == f"the code of the plugin has changed: {plugin / MODULE}; to go on here, restore it"
+    assert " there, " not in str(refused.value)
+
+
+def test_a_changed_table_and_another_library_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, file = Study(tmp_path), tmp_path / "rows.csv"
+    own = {"kind": "table", "train": str(file), "dev_share": 0.25, "columns": {"text": "text", "label": "label"}}
+    rows = [f"the {word} {number},{word}" for number in range(20) for word in ("good", "bad")]
+    tuning = {"tasks": ["rows"], "seeds": [1], "sequence_length": 16, "own_tasks": {"rows": own}}
+    file.write_text("\n".join(["text,label", *rows]))
+    here.run(study(tmp_path, fine_tuning=tuning))
+    file.write_text("\n".join(["text,label", *rows[1:]]))
+    with pytest.raises(
+        ConflictError, match=r"examples rows.*: .*rows\.csv has changed since; to go on here, restore"
+    ):
+        here.run(study(tmp_path, fine_tuning=tuning))
+    file.write_text("\n".join(["text,label", *rows]))
+    monkeypatch.setattr("runners.stages.stage.installed_version", lambda name: "0.1")
+    monkeypatch.setattr("runners.changed_files.installed_version", lambda name: "0.1")
+    with pytest.raises(ConflictError, match=r"tokens: of other library versions: tokenizers .* there, 0\.1"):
+        here.run(study(tmp_path, fine_tuning=tuning))
 
 
 LOSSES = array_bytes(np.ones((1, 8), np.float32))

@@ -174,7 +174,7 @@ def test_a_transformer_without_an_output_bias_is_a_marian_whose_bias_is_0(call: 
     ("changes", "reason"),
     [
         ({"position": {"kind": "learned"}}, "position learned has no equivalent"),
-        ({"embedding_tying": "none"}, "embedding_tying 'none' has no equivalent"),
+        ({"embedding_tying": "none"}, "embedding_tying none has no equivalent"),
         ({"normalisation": {"kind": "pre_norm"}}, "BartModel is post-norm with a norm of the embeddings"),
         ({"key_width": 4}, "key_width 4 has no equivalent"),
         ({"attention_biases": False}, "attention_biases False has no equivalent"),

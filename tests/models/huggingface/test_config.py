@@ -154,7 +154,8 @@ REFUSED: dict[str, tuple[dict[str, Any], int | None, str]] = {
         "embedding_width 128 has no equivalent",
     ),
     "no projection": ({"sharing": "all"}, None, "AlbertModel projects its embeddings"),
-    "attention shared alone": ({"sharing": "attention"}, None, "sharing 'attention' has no equivalent"),
+    "attention shared alone": ({"sharing": "attention"}, None, "sharing attention has no equivalent"),
+    "another axis": ({"position": {"kind": "alibi"}}, None, "position alibi has no equivalent in transformers"),
     "no segments": ({"segments": 0}, None, "segments 0 has no equivalent"),
     "left to right": (
         {"visibility": "left_to_right", "segments": 0, "feed_forward_activation": "gelu_tanh"},
@@ -176,7 +177,11 @@ REFUSED: dict[str, tuple[dict[str, Any], int | None, str]] = {
         None,
         "width 15 has no equivalent in transformers: XLNetModel has pairs of a sine and a cosine",
     ),
-    "sizes per layer": ({"depth": 2, "feed_forward_width": [8, 16]}, None, "layers 's f(width=8) s f(width=16)'"),
+    "sizes per layer": (
+        {"depth": 2, "feed_forward_width": [8, 16]},
+        None,
+        "layers s f(width=8) s f(width=16) has no",
+    ),
     "a window that looks back": (
         {"bottleneck_ratio": 2, "convolution": {"kind": "span_dynamic", "window": "look_back"}},
         None,

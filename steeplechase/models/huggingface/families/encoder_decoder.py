@@ -109,7 +109,7 @@ class EncoderDecoderFamily(Family):
         plain |= {"feed_forward_groups": 1, "embedding_tying": "all", "attention_biases": True}
         for name, value in plain.items():
             if getattr(architecture, name) != value:
-                yield f"{name} {getattr(architecture, name)!r} {NO_EQUIVALENT}"
+                yield f"{name} {getattr(architecture, name)} {NO_EQUIVALENT}"
         yield from of_former_parts(architecture, self.bare_class)
         norm = architecture.normalisation
         if norm.kind != "post_norm" or norm.embedding != self.embedding_norm or norm.epsilon != EPSILON:

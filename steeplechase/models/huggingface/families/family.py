@@ -164,7 +164,7 @@ class Family(ABC):
         for name, field in type(architecture).model_fields.items():
             value = getattr(architecture, name)
             if name not in known and value != field.get_default(call_default_factory=True):
-                yield f"{name} {value!r} {NO_EQUIVALENT}"
+                yield f"{name} {getattr(value, 'kind', value)} {NO_EQUIVALENT}"
 
     def _own_obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
         """Yield the reasons that the converted fields give."""

@@ -6,12 +6,11 @@ from datetime import datetime
 from reports.document import Notes
 from reports.number_format import duration
 from reports.table import printable
+from steeplechase.foundation.program import PROGRAM
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import Status
 from steeplechase.ledger.sessions import Session
 from steeplechase.ledger.snapshot import Snapshot
-
-PROGRAM = "steeplechase"
 
 
 def made_with_of(snapshot: Snapshot) -> Notes:

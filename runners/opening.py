@@ -24,6 +24,7 @@ from steeplechase.foundation.atomic_files import disk_refusals
 from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.environment import manifest
 from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError
+from steeplechase.foundation.program import PROGRAM, program
 from steeplechase.ledger.amendments import amend, amendments, set_fact_of_version
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.database_file import killed_while_created
@@ -36,7 +37,8 @@ def conflict(places: ResultPaths, change: Change, command: str) -> list[str]:
     """Return what differs, and both remedies: a folder that takes over what is equal, or the values as they were."""
     folder = places.folder
     other = next(path for n in count(2) if not (path := folder.with_name(f"{folder.name}-{n}")).exists())
-    words = [command or "steeplechase run", "--out", shlex.quote(str(other))]
+    arguments = command.removeprefix(f"{PROGRAM} ") or "run"
+    words = [shlex.quote(program()), arguments, "--out", shlex.quote(str(other))]
     if ResultPaths.of(other).root.resolve() != places.root.resolve():
         words += ["--reuse", shlex.quote(str(folder))]
     return [

@@ -2,11 +2,9 @@
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # pydantic, which the list of commands has no use for
@@ -38,12 +36,3 @@ def tell(line: str, stderr: bool = True) -> None:
 def print_json(document: "JsonValue") -> None:
     """Print the requested document for other programs."""
     print(json.dumps(document, indent=2, ensure_ascii=False))  # noqa: T201
-
-
-def program() -> str:
-    """Return how this program was called: its name where the shell finds it, otherwise the path to it."""
-    from reports.made_with import PROGRAM  # with the types of the ledger
-
-    called = Path(sys.argv[0])
-    found = shutil.which(PROGRAM)
-    return PROGRAM if called.name != PROGRAM or (found and Path(found).samefile(called)) else str(called)

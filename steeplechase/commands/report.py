@@ -21,8 +21,9 @@ from reports.views import compared_results
 from reports.write import write_predictions
 from runners.flags import StoreUrl
 from steeplechase.commands.arguments import ResultsFolder
-from steeplechase.commands.output import program, tell
+from steeplechase.commands.output import tell
 from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.program import program
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.snapshot import snapshot_at
 

@@ -33,7 +33,7 @@ from runners.settings import RAY, RunSettings
 from runners.task_sources import table_warnings
 from search_space.cards import card_memory
 from steeplechase.commands.arguments import ExperimentFile, choose_any, with_flags_of, with_places
-from steeplechase.commands.output import program, readers_may_go
+from steeplechase.commands.output import readers_may_go
 from steeplechase.commands.report import all_of, print_report
 from steeplechase.commands.run_lines import deciding_lines, failure_lines, lines_of_a_part, opening_lines
 from steeplechase.commands.terminal.live_view import LiveView
@@ -50,6 +50,7 @@ from steeplechase.foundation.errors import (
     ReportedError,
     StoppedError,
 )
+from steeplechase.foundation.program import program
 from steeplechase.foundation.scratch import scratch_folder
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import LEDGER_NAME

@@ -14,12 +14,12 @@ from runners.opening import RunRequest
 from runners.part import WHOLE, Part
 from runners.remaining import remaining_of
 from runners.text_warnings import text_warnings
-from steeplechase.commands.output import program
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.yaml.loader import FLAG
 from steeplechase.foundation.errors import UserError
+from steeplechase.foundation.program import program
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import NOT_ENDED, WITHOUT_SCALES, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot

@@ -156,6 +156,11 @@ REFUSED: dict[str, tuple[dict[str, Any], int | None, str]] = {
     "no projection": ({"sharing": "all"}, None, "AlbertModel projects its embeddings"),
     "attention shared alone": ({"sharing": "attention"}, None, "sharing attention has no equivalent"),
     "another axis": ({"position": {"kind": "alibi"}}, None, "position alibi has no equivalent in transformers"),
+    "a field of an axis": (
+        {"normalisation": {"kind": "post_norm", "norm": "rms_norm"}},
+        None,
+        "normalisation.norm rms_norm has",
+    ),
     "no segments": ({"segments": 0}, None, "segments 0 has no equivalent"),
     "left to right": (
         {"visibility": "left_to_right", "segments": 0, "feed_forward_activation": "gelu_tanh"},

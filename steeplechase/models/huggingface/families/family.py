@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
+from pydantic import BaseModel
+
 from search_space.activation import GATED
 from search_space.architecture import Architecture
 from search_space.convolution import NoConvolution
@@ -162,9 +164,9 @@ class Family(ABC):
         known = {*SIZES, *CONVOLUTION, *self.converted}
         known |= {"normalisation", "feed_forward_activation"} if self.epsilon else set()
         for name, field in type(architecture).model_fields.items():
-            value = getattr(architecture, name)
-            if name not in known and value != field.get_default(call_default_factory=True):
-                yield f"{name} {getattr(value, 'kind', value)} {NO_EQUIVALENT}"
+            value, default = getattr(architecture, name), field.get_default(call_default_factory=True)
+            if name not in known and value != default:
+                yield from (f"{found} {NO_EQUIVALENT}" for found in _unlike(name, value, default))
 
     def _own_obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
         """Yield the reasons that the converted fields give."""
@@ -240,6 +242,16 @@ class Family(ABC):
     @abstractmethod
     def encoder_pairs(self, architecture: Architecture) -> tuple[WeightPair, ...]:
         """Return every parameter of the encoder, provided that `obstacles` yields none."""
+
+
+def _unlike(name: str, value: object, default: object) -> Iterator[str]:
+    """Yield what differs from a default: of the same option its fields, else the option's kind or the value."""
+    if isinstance(value, BaseModel) and type(value) is type(default):
+        for inner in type(value).model_fields:
+            if getattr(value, inner) != getattr(default, inner):
+                yield f"{name}.{inner} {getattr(value, inner)}"
+    else:
+        yield f"{name} {getattr(value, 'kind', value)}"
 
 
 def tables(modules: Modules = TABLES) -> tuple[WeightPair, ...]:

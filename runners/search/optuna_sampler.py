@@ -138,12 +138,10 @@ class _CohortSampler:
 
 
 def importance(design: Search, baseline: Candidate, observations: tuple[Observation, ...]) -> dict[str, float]:
-    """Return each axis's share of the variance of the first objective; empty without two different values.
+    """Return each axis's share of the variance of the first objective by fANOVA (Hutter et al. 2014, PMLR 32, 754).
 
-    By functional analysis of variance over a random forest (Hutter et al. 2014, ICML, PMLR 32, 754): what each axis
-    explains alone, over the sum of all axes. At the first rung, which every candidate reaches; of a score that no
-    probe measures there, at the end. A candidate that diverged has none. Numbers are ordered whatever the sampler of
-    the search: without their order few candidates tell nothing of an axis of many values.
+    What an axis explains alone, over the sum of all; empty without two different values. At the first rung, which
+    every candidate reaches; of a score that no probe measures there, at the end. Numbers are ordered.
     """
     import optuna
 
@@ -163,8 +161,8 @@ def importance(design: Search, baseline: Candidate, observations: tuple[Observat
     if len({trial.value for trial in study.trials}) < 2:  # without variance there are no shares, and Optuna warns
         return {}
     shared = [path for path in axes_of(design, baseline) if all(path in trial.params for trial in study.trials)]
+    evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
     try:
-        evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
         shares = optuna.importance.get_param_importances(study, evaluator=evaluator, params=shared)
     except (ValueError, RuntimeError):
         return {}

@@ -213,7 +213,8 @@ def test_a_report_needs_the_results_alone_and_a_changed_plugin_is_another_experi
             assert (rebuilt.code, rebuilt.err) == (0, "")
         refused = call(*again)
         assert refused.code == 6
-        assert "search_space.convolution.gated_dilated" in refused.err
+        changed = tmp_path / "moved/search_space/convolution/gated_dilated.py"
+        assert f"the code of the plugin has changed: {changed};" in refused.err
     finally:
         replaced(tmp_path / "moved", "return 5 * shape.inner_width", "return 4 * shape.inner_width")
         shutil.move(moved, folder)

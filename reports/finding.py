@@ -91,10 +91,15 @@ def results_finding(results: Results, without: str = "") -> tuple[str, ...]:
         return (f"No result{yet}: {ended_how}{why}.",)
     said = (section for section in in_order(CLAUSES, results) if section.name != without)
     clauses = (clause for section in said for clause in section.clauses(results))
-    statements = tuple(map(sentence_of, filter(None, clauses)))
-    return (
-        statements if ended == total else tuple(_after(f"So far, with {ended} of {total} trials ended", statements))
-    )
+    return so_far(results, tuple(map(sentence_of, filter(None, clauses))))
+
+
+def so_far(results: Results, statements: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the statements; of an unfinished run the first one behind how many trials have ended."""
+    ended, total = _ended(results)
+    if ended == total or not statements:
+        return statements
+    return tuple(_after(f"So far, with {ended} of {total} trials ended", statements))
 
 
 def _ended(results: Results) -> tuple[int, int]:

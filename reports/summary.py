@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from reports.document import Report, Summary
+from reports.finding import so_far
 from reports.metric_clause import metric_clause
 from reports.number_format import (
     NOTHING,
@@ -59,7 +60,7 @@ def summary_of(results: Results, chosen: Sequence[str] = ()) -> Summary | None:
     undecided = dict(_undecided(results))
     known = [each.seeds_to_decide for each in undecided.values() if each.seeds_to_decide is not None]
     return Summary(
-        finding=(*chosen, *map(sentence_of, filter(None, clauses))),
+        finding=(*chosen, *so_far(results, tuple(map(sentence_of, filter(None, clauses))))),
         table=_table(results),
         undecided=tuple(f"{name} ({_needed(each)})" for name, each in undecided.items()),
         seeds_to_decide=max(known) if len(known) == len(undecided) > 0 else None,

@@ -11,6 +11,7 @@ from reports.formats.terminal import draw
 from reports.pair_report import pair_report, pairs_of
 from reports.report import build
 from reports.summary import brief
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import WITHOUT_SCALES, TrialStatus
 from tests.factories.reports import Trial, document, search, snapshot, table2, troubled
 from tests.reports.test_finding import scored
@@ -51,6 +52,16 @@ def test_arms_that_are_left_for_later_are_named_below_the_table() -> None:
     table, *_ = brief(build(snapshot(trials)), "").grids
     assert [row[0].text for row in table.rows] == ["baseline"]
     assert any(note.startswith("Not run yet: bottleneck, ") for note in table.notes)
+
+
+def test_a_brief_report_of_an_unfinished_run_says_so() -> None:
+    arms: dict[str, dict[str, JsonValue]] = {"baseline": {}, "bottleneck": {}}
+    trials = [Trial(arm, seed).pretrained(5.0 + seed / 50) for arm in arms for seed in (1, 2)]
+    finished, waiting = (
+        brief(build(snapshot(trials, arms, resolved=document(seeds=seeds))), "") for seeds in ((1, 2), (1, 2, 3))
+    )
+    assert "So far" not in finished.finding
+    assert waiting.finding.startswith("So far, with 4 of 6 trials ended: ")
 
 
 def two_metrics(seeds: int) -> Report:

@@ -62,7 +62,7 @@ def _own_recipes(own: Results, tuning: Tuning) -> Iterator[str]:
     lost = [choice.arm for choice in tuning.choices if all(value is None for value in choice.values)]
     if lost:
         yield f"In tuning a seed of every point diverged, so that the shared recipe stays: {', '.join(lost)}."
-    if any(choice.point for choice in tuning.choices):
+    if tuning.has_selected:
         yield from _after("With every arm at its own recipe", results_finding(own, without="isolated"))
     elif len(lost) < len(tuning.choices):
         yield f"For every {'other ' if lost else ''}arm tuning selected the shared recipe."

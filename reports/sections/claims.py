@@ -97,12 +97,8 @@ def claims_note(claims: Table) -> str:
 
 def claims_clauses(results: Results) -> Iterator[str]:
     """Yield how many claims have each outcome, and which are opposite here, by who states them."""
-    own = results.own_recipes
-    if (
-        own is not None
-        and own.snapshot.tuning is not None
-        and any(each.point for each in own.snapshot.tuning.choices)
-    ):
+    tuning = None if results.own_recipes is None else results.snapshot.tuning
+    if tuning is not None and tuning.has_selected:
         return  # said of the arms at their own recipes
     judged = judged_claims(results)
     for by, noun in NOUNS.items():

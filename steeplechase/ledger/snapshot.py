@@ -52,6 +52,11 @@ class Tuning:
     choices: tuple[Choice, ...]
     """By arm; empty until all tuning trials have ended."""
 
+    @property
+    def has_selected(self) -> bool:
+        """Whether another recipe than the shared one was selected for some arm."""
+        return any(choice.point for choice in self.choices)
+
 
 @dataclass(frozen=True)
 class FinalComparison:

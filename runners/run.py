@@ -22,7 +22,7 @@ from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.example_tables import refuse_missing_examples
 from steeplechase.ledger.example_values import ExampleKeeper
 from steeplechase.ledger.paths import ResultPaths
-from steeplechase.ledger.reuse import reuse
+from steeplechase.ledger.reuse import refuse_sources, reuse
 from steeplechase.ledger.reused_rows import reused_rows
 from steeplechase.ledger.sessions import Stopwatch, sessions
 from steeplechase.ledger.snapshot import PARENTS, Snapshot, snapshot
@@ -44,9 +44,10 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
     of the request's limits ends it; finished stages are kept.
     """
     experiment, settings, began = request.experiment, request.settings, time.monotonic()
-    # missing data or a missing device raises before any folder is created
+    # missing data, a missing device or missing rows raise before any folder is created
     shared = request.shared or stages_of(request.experiment)
     refuse_missing_device(request, shared)
+    refuse_sources(request.paths.folder, settings.reuse)
     with open_ledger(request, shared) as ledger:
         reuse(ledger, request.paths.folder, settings.reuse, settings.store)
         reused, store = reused_rows(request.paths.folder, ledger), request.paths.store(settings.store)

@@ -19,17 +19,24 @@ from steeplechase.ledger.sessions import REUSED, reused_sources, sessions
 from steeplechase.ledger.snapshot import open_rows, plugin_copies
 
 
-def reuse(ledger: Ledger, folder: Path, sources: Iterable[Path], objects: str = "") -> None:
-    """Copy the rows and the values of single examples of every source into `folder`, and write a fact for each.
-
-    A source is a results folder or a published report; one whose rows were copied before is left out. `objects` is
-    the URL of the run's object store, which is read for sources with their stages in it. Raises
-    ConflictError if it is `folder` itself, MachineError if it holds no rows, CorruptionError if they are damaged.
-    """
-    copies = make_inside(folder, COPIES)
+def refuse_sources(folder: Path, sources: Iterable[Path]) -> None:
+    """Raise ConflictError if a source is `folder`, MachineError if it has no rows, CorruptionError if it is damaged."""
     for source in sources:
         if source.resolve() == folder.resolve():
             raise ConflictError(f"{source}: is the results folder itself, which is resumed without --reuse")
+        with open_rows(source):
+            pass
+
+
+def reuse(ledger: Ledger, folder: Path, sources: Iterable[Path], objects: str = "") -> None:
+    """Copy the rows and the values of single examples of every source into `folder`, and write a fact for each.
+
+    A source is a results folder or a published report that `refuse_sources` lets pass; one whose rows were copied
+    before is left out. `objects` is the URL of the run's object store, which is read for sources with their stages in
+    it.
+    """
+    copies = make_inside(folder, COPIES)
+    for source in sources:
         with open_rows(source) as rows, scratch_folder(copies, ".copying-") as temporary:
             asked = objects if ResultPaths.of(source).objects == objects.rstrip("/") else ""
             write_export(rows, temporary, attachments(example_tables(source, rows, asked)))

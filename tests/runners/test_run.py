@@ -19,7 +19,7 @@ from runners.stages.corpus import CorpusStage
 from runners.stages.stage import Stage
 from runners.work_queue import Failure, StageTask
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.errors import ConflictError, DataError
+from steeplechase.foundation.errors import ConflictError, DataError, MachineError
 from steeplechase.foundation.locking import Holder
 from steeplechase.ledger.amendments import amendments
 from steeplechase.ledger.artifacts import ArtifactStore
@@ -173,6 +173,20 @@ def test_a_concurrent_driver_is_refused_and_changes_nothing(tmp_path: Path) -> N
             run(asked, ignore_progress)
         assert ledger.trials() == ()
         assert not (asked.paths.stages / "unfinished").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "message"),
+    [("absent", MachineError, "no ledger here"), ("results", ConflictError, "resumed without --reuse")],
+)
+def test_a_source_of_rows_that_cannot_be_one_is_refused_before_a_folder_is_made(
+    tmp_path: Path, source: str, error: type[Exception], message: str
+) -> None:
+    asked = request(tmp_path, simulated.experiment(tmp_path))
+    asked = replace(asked, settings=RunSettings(workers=1, reuse=(tmp_path / source,)))
+    with pytest.raises(error, match=f"{source}: .*{message}"):
+        run(asked, ignore_progress)
+    assert not asked.paths.folder.exists()
 
 
 @pytest.mark.engines

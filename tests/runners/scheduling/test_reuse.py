@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.foundation.errors import ConflictError, CorruptionError
+from steeplechase.foundation.errors import CorruptionError
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.reused_rows import COPIES
 from steeplechase.ledger.sessions import reused_sources
@@ -107,8 +107,3 @@ def test_a_changed_copy_is_an_error_and_nothing_is_computed(tmp_path: Path, sour
     checksums.unlink()
     with pytest.raises(CorruptionError, match="missing or changed"):
         Track(both, extended.folder).run()
-
-
-def test_a_results_folder_is_not_reused_in_itself(source: Track) -> None:
-    with pytest.raises(ConflictError, match="resumed without --reuse"):
-        Track(source.experiment, source.folder, reuse=(source.folder,)).run()

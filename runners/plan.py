@@ -93,12 +93,12 @@ def plan_of(
     """Return the plan of the selected part; an object store is contacted if the selection names one.
 
     `scale` is the name of the scale, by which its results are found; `command` runs it, for messages. Raises
-    CorruptionError if a ledger under the results is damaged.
+    MachineError if a folder to take trials from has no rows, CorruptionError if a ledger is damaged.
     """
     places, part = selection.paths_of(experiment.experiment, scale), selection.part_of(experiment)
     store = places.store(selection.store)
     shared, refusal = _shared_or_refusal(experiment)
-    left = None if shared is None else remaining_of(experiment, shared, part, places, store)
+    left = None if shared is None else remaining_of(experiment, shared, part, places, store, selection.reuse)
     missing_shared = 0 if left is None else len(left.shared)
     arms = (arm for arm in experiment.arms if not part.arms or arm.name in part.arms)
     remaining = [] if left is None else left.stages(experiment)

@@ -1,9 +1,9 @@
 """The stages that a run of an experiment has yet to compute. No torch."""
 
 from collections.abc import Iterable
-from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 
 from runners.dag import SharedStages, trial_stages
 from runners.part import Part
@@ -12,9 +12,10 @@ from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.ledger.artifacts import ArtifactStore
-from steeplechase.ledger.database import LEDGER_NAME, Ledger
+from steeplechase.ledger.database import LEDGER_NAME
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import Status
+from steeplechase.ledger.snapshot import open_rows
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,19 @@ class Remaining:
 
 
 def remaining_of(
-    experiment: Experiment, shared: SharedStages, part: Part, places: ResultPaths, store: ArtifactStore
+    experiment: Experiment,
+    shared: SharedStages,
+    part: Part,
+    places: ResultPaths,
+    store: ArtifactStore,
+    reused: Iterable[Path] = (),
 ) -> Remaining:
-    """Return what a part of an experiment has yet to compute. Raises CorruptionError if its ledger is damaged."""
-    recorded = _recorded_keys(places)
+    """Return what a part of an experiment has yet to compute, given the folders whose trials it takes over.
+
+    Raises MachineError if one of these has no rows, CorruptionError if the rows of a folder are damaged.
+    """
+    own = [places.folder] if (places.folder / LEDGER_NAME).is_file() else []
+    recorded = frozenset(chain.from_iterable(map(_recorded_keys, [*own, *reused])))
     by_arm, counts = dict[str, list[Stage]](), dict[str, int]()
     for arm in experiment.arms:
         if not part.arms or arm.name in part.arms:
@@ -55,12 +65,10 @@ def remaining_of(
     return Remaining([] if whole else missing_of(store, everything), by_arm, counts)
 
 
-def _recorded_keys(places: ResultPaths) -> frozenset[str]:
+def _recorded_keys(folder: Path) -> list[str]:
     """Return the keys of the stages whose results a folder has."""
-    if not (places.folder / LEDGER_NAME).is_file():
-        return frozenset()
-    with closing(Ledger.at(places.folder)) as ledger:
-        return frozenset(record.key for record in ledger.records() if record.status is Status.FINISHED)
+    with open_rows(folder) as rows:
+        return [record.key for record in rows.records() if record.status is Status.FINISHED]
 
 
 def stages_by_trial(experiment: Experiment, shared: SharedStages, arm: Arm, part: Part) -> list[list[Stage]]:

@@ -61,6 +61,18 @@ class Selection:
     ] = None
     store: StoreUrl = ""
     factories_of: FactoryPackages = ()
+    reuse: Annotated[
+        tuple[Path, ...],
+        typer.Option(
+            metavar="DIR",
+            help="A published report or results folder: what is finished there is not run again.",
+            parser=folder_named,
+        ),
+    ] = ()
+
+    def __post_init__(self) -> None:
+        """Make paths of folders that are given as text."""
+        object.__setattr__(self, "reuse", tuple(map(Path, self.reuse)))
 
     @property
     def objects(self) -> str:
@@ -91,7 +103,7 @@ class Selection:
     def command(self, file: Path, scale: str, *more: str) -> str:
         """Return the command that runs an experiment at a scale, without the results folder."""
         at_scale = [] if scale == WITHOUT_SCALES else ["--scale", scale]
-        repeated = {FLAG: self.overrides, FACTORIES_OF: self.factories_of}
+        repeated = {FLAG: self.overrides, FACTORIES_OF: self.factories_of, "--reuse": map(str, self.reuse)}
         words = (word for flag, values in repeated.items() for each in values for word in (flag, each))
         return shlex.join(["steeplechase", "run", str(file), *at_scale, *more, *words])
 
@@ -105,14 +117,6 @@ class RunSettings(Limits, Selection):
     address: Annotated[
         str | None, typer.Option(help="A Ray cluster, with --engine ray; all its nodes see the --out folder.")
     ] = None
-    reuse: Annotated[
-        tuple[Path, ...],
-        typer.Option(
-            metavar="DIR",
-            help="A published report or results folder: what is finished there is not run again.",
-            parser=folder_named,
-        ),
-    ] = ()
     gpus_per_trial: Annotated[
         float | None,
         typer.Option(min=0, help="A fraction of a GPU, such as 0.25, or whole GPUs; default: shared by all workers."),
@@ -120,7 +124,7 @@ class RunSettings(Limits, Selection):
 
     def __post_init__(self) -> None:
         """Check the values; types are the caller's, but for folders given as text."""
-        object.__setattr__(self, "reuse", tuple(map(Path, self.reuse)))
+        super().__post_init__()
         refuse_out_of_range(self)
         self.refuse_contradictions()
         if self.address is not None and self.engine != RAY:
@@ -143,8 +147,7 @@ class RunSettings(Limits, Selection):
 
     def command(self, file: Path, scale: str, *more: str) -> str:
         """Return the command with all defaults filled in, without the results folder and the address of a cluster."""
-        command = super().command(file, scale, "--engine", self.engine, "--workers", str(self.workers), *more)
-        return shlex.join([*shlex.split(command), *(word for one in self.reuse for word in ("--reuse", str(one)))])
+        return super().command(file, scale, "--engine", self.engine, "--workers", str(self.workers), *more)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
 from runners.dag import SharedStages
 from runners.opening import RunRequest
-from runners.part import WHOLE, Part
+from runners.part import WHOLE
 from runners.remaining import remaining_of
 from runners.text_warnings import text_warnings
 from steeplechase.configuration.designs import Search
@@ -20,7 +20,6 @@ from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.yaml.loader import FLAG
 from steeplechase.foundation.errors import UserError
 from steeplechase.foundation.program import program
-from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import NOT_ENDED, WITHOUT_SCALES, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot
 
@@ -46,11 +45,12 @@ class WorkLeft:
         return longest / min(workers, self.stages) + start, bounded
 
 
-def work_left(experiment: Experiment, shared: SharedStages, places: ResultPaths, part: Part) -> WorkLeft | None:
+def work_left(request: RunRequest, shared: SharedStages) -> WorkLeft | None:
     """Return what a run has to compute; None where a ledger beside the results is damaged."""
+    experiment, places = request.experiment, request.paths
     try:
         store = places.store()
-        left = remaining_of(experiment, shared, part, places, store)
+        left = remaining_of(experiment, shared, request.part, places, store, request.settings.reuse)
         remaining = left.stages(experiment)
         return WorkLeft(len(remaining), bool(left.shared), predicted(remaining, measured_under(places.root, store)))
     except UserError:
@@ -64,7 +64,7 @@ def opening_lines(request: RunRequest, is_default: bool) -> tuple[str, ...]:
     """
     shared = request.shared
     assert isinstance(shared, SharedStages)
-    work = work_left(request.experiment, shared, request.paths, request.part)
+    work = work_left(request, shared)
     lines = [*disk_shortage(None if work is None else work.prediction, request.paths.root)]
     if work is not None and work.shared:
         lines += text_warnings(request.experiment)

@@ -20,7 +20,7 @@ from steeplechase.ledger.snapshot import open_rows, plugin_copies
 
 
 def refuse_sources(folder: Path, sources: Iterable[Path]) -> None:
-    """Raise ConflictError if a source is `folder`, MachineError if it has no rows, CorruptionError if it is damaged."""
+    """Raise ConflictError for `folder` itself, MachineError for one without rows, CorruptionError for damaged rows."""
     for source in sources:
         if source.resolve() == folder.resolve():
             raise ConflictError(f"{source}: is the results folder itself, which is resumed without --reuse")

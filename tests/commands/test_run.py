@@ -16,9 +16,11 @@ from reports.statistics.experiment import experiment_of
 from runners.cost_estimate.prediction import Prediction, Range
 from runners.opening import RunRequest, stages_of
 from runners.part import WHOLE, Part
+from runners.plan import plan_of
 from runners.remaining import remaining_of, stages_by_trial
-from runners.settings import Selection
+from runners.settings import RunSettings, Selection
 from runners.work_queue import Failure, StageTask
+from search_space.cost import MATMUL
 from steeplechase.commands.run import SIGNALS, Stopping, cluster_in_environment, refuse_silent_cluster, stopping
 from steeplechase.commands.run_lines import WorkLeft, deciding_lines, failure_lines, opening_lines
 from steeplechase.configuration.experiment import Experiment
@@ -64,6 +66,18 @@ def test_whole_trials_leave_nothing_to_compute_where_their_files_are_gone(tmp_pa
     assert len(left.shared) == len(shared.by_label)  # a new trial needs them
     of_both = {arm.name: sum(map(len, stages_by_trial(grown, stages_of(grown), arm, WHOLE))) for arm in grown.arms}
     assert {arm: 2 * len(stages) for arm, stages in left.by_arm.items()} == of_both
+
+
+def test_trials_that_a_run_takes_over_are_not_left_to_compute(tmp_path: Path) -> None:
+    declared, source = simulated.small_table(tmp_path), tmp_path / "results"
+    Track(declared, source).run()
+    new = ResultPaths.of(tmp_path / "new" / "results")
+    request = RunRequest(declared, "whole", new, RunSettings(reuse=(source,)), shared=stages_of(declared))
+    assert opening_lines(request, is_default=False) == ("simulated: 3 trials, nothing left to compute",)
+    plan = plan_of(declared, Selection(out=new.folder, reuse=(source,)), MATMUL, "whole")
+    assert sum(row.cached or 0 for row in plan.arms) == sum(row.stages for row in plan.arms) > 0
+    with pytest.raises(MachineError, match="absent: no ledger here"):
+        plan_of(declared, Selection(out=new.folder, reuse=(tmp_path / "absent",)), MATMUL, "whole")
 
 
 def test_a_text_that_is_probably_too_short_is_told_until_it_has_been_read(tmp_path: Path) -> None:
@@ -194,6 +208,7 @@ def test_a_stopped_run_reports_that_it_is_resumable(tmp_path: Path) -> None:
 
 DURING = """
 import os, signal
+from search_space.cost import MATMUL
 from steeplechase.commands.run import stopping
 from steeplechase.foundation.errors import StoppedError
 for number, times in ((signal.SIGTERM, 1), (signal.SIGINT, 2)):

@@ -20,7 +20,7 @@ from steeplechase.ledger.snapshot import open_rows, plugin_copies
 
 
 def refuse_sources(folder: Path, sources: Iterable[Path]) -> None:
-    """Raise ConflictError for `folder` itself, MachineError for one without rows, CorruptionError for damaged rows."""
+    """Raise ConflictError for `folder` itself, MachineError where rows are absent, CorruptionError if damaged."""
     for source in sources:
         if source.resolve() == folder.resolve():
             raise ConflictError(f"{source}: is the results folder itself, which is resumed without --reuse")

@@ -197,7 +197,7 @@ class Journal:
         return self._step
 
     def start(self, task: StageTask) -> tuple[StageTask, ...]:
-        """Mark a task as started; return the later stages of its trial, in order."""
+        """Mark a task as started; return the later stages of its trial in the part, in order."""
         self.started[task.task_id] = task
         pending = () if task.trial is None else self.state.pending_of(self.state.trials[task.trial])
         return tuple(dropwhile(lambda other: other.task_id != task.task_id, pending))[1:]

@@ -47,11 +47,7 @@ class RunProgress:
         if self._shared:
             return self._state.shared_pending
         return tuple(
-            task
-            for trial in self._state.live
-            if not trial.terminated
-            for task in self._state.pending_of(trial)
-            if self._state.runs_stage(trial.plan.row, task.label)
+            task for trial in self._state.live if not trial.terminated for task in self._state.pending_of(trial)
         )
 
     @property

@@ -151,8 +151,9 @@ class RunState:
         return self._stages.of(self.trials[trial].plan.row)
 
     def pending_of(self, trial: Trial) -> tuple[StageTask, ...]:
-        """Return the stages of a trial without a record, in order, whether or not they will run."""
-        return self._stages.tasks(trial.plan.row, trial.pending)
+        """Return the stages of a trial in the part without a record, in order, whether or not they will run."""
+        row = trial.plan.row
+        return self._stages.tasks(row, (label for label in trial.pending if self.runs_stage(row, label)))
 
     def _replicate_of(self, plan: TrialPlan) -> int:
         """Return the pretraining seed whose trials a trial is compared with; for a repeat, the first seed."""

@@ -25,6 +25,7 @@ from steeplechase.ledger.sessions import sessions
 from steeplechase.ledger.snapshot import snapshot
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import Track, found
+from tests.factories.simulated_tune import Handed
 
 TRIAL_TOKENS = 2560
 ARMS = 3
@@ -144,14 +145,17 @@ def test_a_limit_that_could_never_hold_is_refused(
         RunSettings(stop_after_tokens=tokens, stop_after_cost=cost, price_per_hour=price)
 
 
-def test_a_part_runs_its_trials_and_tasks_alone_and_the_whole_runs_the_rest(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [Track, Handed])
+def test_a_part_runs_its_trials_and_tasks_alone_and_the_whole_runs_the_rest(
+    tmp_path: Path, kind: type[Track]
+) -> None:
     declared = simulated.experiment(tmp_path)
     part = part_of(declared, ["narrow", "baseline"], "2", ["docs_pair"])
     assert part == Part(("narrow", "baseline"), (2,), ("docs_pair",))
 
     journals: list[Journal] = []
 
-    class OfPart(Track):
+    class OfPart(kind):  # type: ignore[misc,valid-type]
         def journal(self, ledger: Ledger) -> Journal:
             journals.append(super().journal(ledger))
             journals[-1].state.part = part
@@ -164,6 +168,7 @@ def test_a_part_runs_its_trials_and_tasks_alone_and_the_whole_runs_the_rest(tmp_
         name: {"pretrain@2560", "docs_pair#1", "docs_pair#2"} for name in ("baseline/2", "narrow/2")
     }
     assert len(begun) == 6  # the others are declared
+    assert len(track.computed) == len(found.shared) + 6
     told = journals[-1].trial_progress
     assert [row.name for row, _ in told.statuses] == ["baseline/2", "narrow/2"]
     assert (len(told.done), told.remaining) == (6, ())  # what stays for later is in no count and no time

@@ -157,7 +157,7 @@ class RaceOfTrials:
             values = _means(curves, target - done)
             if self._fitness is not None and np.isfinite(values[-1]):
                 at_end = target == len(self.labels)  # the budget's last training may end before, without a score
-                found = self._fitness.of(arm, self._seeds, values[-1]) if at_end else np.inf
+                found = self._fitness.of(arm, values[-1]) if at_end else np.inf
                 if found is None:
                     return
                 values[-1] = found

@@ -7,7 +7,7 @@ above is tested over the baseline and the candidates so far, while the first gen
 is bred by what the first one has shown. While no task is, the fitness is the held-out loss.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import inf
 from statistics import fmean
 from typing import Any
@@ -18,6 +18,7 @@ from runners.search.encoding import draw, identity, mutant, point_of, possible, 
 from runners.stage_labels import fine_tune_labels
 from steeplechase.configuration.arm import Arm, changed_arm
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.ledger.records import Record, Status
@@ -32,7 +33,7 @@ class ScoreFitness:
     def __init__(self, experiment: Experiment, references: Mapping[str, TaskReferences]) -> None:
         self._tasks, self._references = experiment.fine_tuning.tasks, references
         self._comparable = experiment.pretraining.losses_compare
-        self._labels = fine_tune_labels(experiment)
+        self._labels, self._seeds = fine_tune_labels(experiment), first_seeds(experiment.pretraining.seeds)
         self._of_task = {
             task: tuple(label for label in self._labels if StageLabel.parse(label).task == task)
             for task in self._tasks
@@ -57,9 +58,9 @@ class ScoreFitness:
         if score is not None:
             self._scores.setdefault(arm, {}).setdefault(task, {})[int(seed)] = score
 
-    def of(self, arm: str, seeds: Sequence[int], loss: float) -> float | None:
+    def of(self, arm: str, loss: float) -> float | None:
         """Return the fitness of a candidate that was trained to the end; None before its fine-tunings have ended."""
-        if not all(set(self._labels) <= self._records.get(f"{arm}/{seed}", {}).keys() for seed in seeds):
+        if not all(set(self._labels) <= self._records.get(f"{arm}/{seed}", {}).keys() for seed in self._seeds):
             return None
         self._losses[arm] = loss
         return self.value(arm)
@@ -71,7 +72,8 @@ class ScoreFitness:
         if not self._scored:
             return self._losses[arm] if self._comparable else 0.0  # nothing tells candidates apart
         scores = [self._scores.get(arm, {}).get(task, {}) for task in self._scored]
-        return -fmean(fmean(each.values()) for each in scores) if all(scores) else inf
+        complete = all(len(each) == len(self._seeds) for each in scores)
+        return -fmean(fmean(each.values()) for each in scores) if complete else inf
 
     def changed(self) -> bool:
         """Test every task against its references; return whether others are in the score than before."""

@@ -1,5 +1,6 @@
 """Evolution breeds by the declared objective: a planted axis that moves it alone is found, and the other is not."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from statistics import fmean
@@ -10,9 +11,11 @@ import pytest
 
 from runners.replay.recorded_decisions import reproduce
 from runners.scheduling.race_of_trials import RaceOfTrials
+from runners.search.breeding import ScoreFitness
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.records import Record, Status
+from steeplechase.ledger.stage_results.training import DivergedFineTuning
 from steeplechase.ledger.task_references import TaskReferences
 from tests.factories import simulated_training as simulated
 from tests.factories.keys import KEY
@@ -92,6 +95,20 @@ def test_with_a_task_below_its_references_children_are_bred_by_the_loss(tmp_path
     below = raced(experiment(tmp_path, "score"), chance=90.0)
     by_loss = raced_by("held_out_loss", 0)
     assert [arm.changes for arm in below.started()] == [arm.changes for arm in by_loss.started()]
+
+
+def test_a_candidate_of_which_one_seed_diverged_in_fine_tuning_is_the_worst(tmp_path: Path) -> None:
+    course = experiment(tmp_path, "score")
+    two_seeds = course.pretraining.model_copy(update={"seeds": (1, 2)})
+    fitness = ScoreFitness(course.model_copy(update={"pretraining": two_seeds}), {})
+    tuned = {"task": TASK, "seed": 1, "examples": 9, "scores": {"accuracy": 60.0}}
+    for arm in ("sound", "diverged"):
+        first = record(arm, "fine_tune", f"{TASK}#1", tuned)
+        fitness.add(first)
+        second = replace(first, trial=f"{arm}/2")
+        diverged = replace(second, status=Status.DIVERGED, result=DivergedFineTuning(step=1, loss="nan"))
+        fitness.add(second if arm == "sound" else diverged)
+    assert [fitness.of(arm, 4.0) for arm in ("sound", "diverged")] == [-60.0, float("inf")]
 
 
 def test_a_run_by_score_is_taken_again_from_its_records(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from steeplechase.configuration.stage_label import pretraining_marks
 from steeplechase.foundation.atomic_files import disk_refusals, read_regular, sha256_of, write_whole
 from steeplechase.foundation.errors import CorruptionError, MachineError
 from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.amendments import declared_rows
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import Ledger, LedgerRows
 from steeplechase.ledger.paths import HELD_OUT_LOSSES, ResultPaths, example_scores_file
@@ -128,7 +129,7 @@ class ExampleKeeper:
 
     def __init__(self, ledger: Ledger, store: ArtifactStore) -> None:
         self._ledger, self._kept = ledger, KeptExamples(ledger.path.parent, store=store)
-        labels = ledger.fact("labels")
+        labels = declared_rows(ledger).fact("labels")
         self._marks = pretraining_marks(map(str, labels) if isinstance(labels, list) else ())
         self._halves: set[str] = set()
         """Tasks whose reported half the ledger has."""

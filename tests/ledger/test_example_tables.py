@@ -270,10 +270,18 @@ def test_nothing_is_kept_through_a_link_or_from_a_damaged_stage(tmp_path: Path) 
             keeper.keep_all()
 
 
-def test_the_losses_at_the_end_of_the_budget_alone_are_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("later", "other"), [(None, "pretrain@64"), (["pretrain@64"], "pretrain@128")])
+def test_the_losses_at_the_end_of_the_latest_budget_alone_are_kept(
+    tmp_path: Path, later: list[JsonValue] | None, other: str
+) -> None:
     results = Results(tmp_path / "results")
     with closing(Ledger(results.folder / LEDGER_NAME)) as ledger:
+        if later is not None:
+            declared: JsonValue = {"arms": [], "seeds": None, "labels": later, "stages": later, "shared": {}}
+            told: dict[str, JsonValue] = {"after_record": 0, "moment": "", "changed": [], "impossible": []}
+            identity: JsonValue = {"experiment": "x"}
+            ledger.set_fact("amendment 1", {**told, "document": {}, "identity": identity, "declared": declared})
         ExampleKeeper(ledger, results.store).keep_all()
-        read = [record for record in ledger.records() if record.label != "pretrain@64"]
+        read = [record for record in ledger.records() if record.label != other]
     wanted = {described.sha256 for record in read for _, described in example_files(record)}
     assert {path.stem for path in (results.folder / "examples").iterdir()} == wanted

@@ -45,7 +45,9 @@ class LocalExecutor:
         if gpus_per_trial and not self._cards:
             raise MachineError(f"--gpus-per-trial {gpus_per_trial:g}: this machine has no GPU")
         if gpus_per_trial:
-            self._limit = min(workers, int(len(self._cards) / gpus_per_trial))
+            a_card_holds = int(1 / gpus_per_trial + 1e-9)  # a share is of one card, as under Ray
+            fitting = len(self._cards) * a_card_holds if a_card_holds else int(len(self._cards) / gpus_per_trial)
+            self._limit = min(workers, fitting)
             if not self._limit:
                 many = len(self._cards)
                 raise MachineError(

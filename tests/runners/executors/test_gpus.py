@@ -77,7 +77,8 @@ def test_a_worker_sees_its_cards_and_its_share_of_their_memory(tmp_path: Path) -
     assert _gpus(("2",), 0.25) == {"CUDA_VISIBLE_DEVICES": "2", "STEEPLECHASE_GPU_SHARE": "0.25"}
     assert _gpus(("0", "1"), 2.0) == {"CUDA_VISIBLE_DEVICES": "0,1"}
     assert _gpus((), None) == {}
-    assert LocalExecutor(tmp_path, 64, gpus_per_trial=0.5)._limit == 8
+    fitting = {0.5: 8, 0.4: 8, 0.6: 4, 0.1: 40, 1.0: 4, 3.0: 1}
+    assert {share: LocalExecutor(tmp_path, 64, gpus_per_trial=share)._limit for share in fitting} == fitting
     with pytest.raises(MachineError, match=r"--gpus-per-trial 5: this machine has 4; allowed: up to 4"):
         LocalExecutor(tmp_path, 64, gpus_per_trial=5)
 

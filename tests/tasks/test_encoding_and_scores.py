@@ -76,6 +76,16 @@ def test_long_texts_are_truncated_and_counted(tokenizer: Tokenizer) -> None:
         encode_examples([example], "span", tokenizer, 4)
 
 
+@pytest.mark.parametrize("answer", ["value ", "value\u200b", "valuee\u0301", "\tvalue"])
+def test_an_answer_whose_outer_characters_have_no_token_is_whole(answer: str, tokenizer: Tokenizer) -> None:
+    before, behind = "the ", " of them"
+    example = Example("axis", before + answer + behind, answer=(len(before), len(before + answer)))
+    encoded = encode_examples([example], "span", tokenizer, 64)
+    found = encoded.answer_text(0, int(encoded.starts[0]), int(encoded.ends[0]))
+    assert found == answer.strip().rstrip("\u200b\u0301")
+    assert encoded.answers_lost == 0
+
+
 def test_single_sentences_save_and_load_without_spans(tokenizer: Tokenizer, tmp_path: Path) -> None:
     encoded = encode_examples([Example("the mean", label=1)], "single", tokenizer, 16)
     save_examples(encoded, tmp_path)

@@ -90,8 +90,17 @@ def encode_examples(examples: Sequence[Example], form: Form, tokenizer: Tokenize
         first_length, second_length = _truncated_lengths(len(first), len(second.tokens), available, form)
         arrays.truncated += first_length + second_length < len(first) + len(second.tokens)
         arrays.set_tokens(index, first[:first_length], None if texts == 1 else _truncated(second, second_length))
-        arrays.set_target(index, example)
+        arrays.set_target(index, example, second)
     return arrays.encoded(examples)
+
+
+def answer_tokens(offsets: Sequence[tuple[int, int]] | IntegerArray, start: int, end: int) -> tuple[int, int] | None:
+    """Return the first and the last token that share a character with a span, None if there is none."""
+    if not len(offsets):
+        return None
+    begins, ends = np.asarray(offsets).T
+    inside = np.flatnonzero((begins < end) & (ends > start))
+    return (int(inside[0]), int(inside[-1])) if len(inside) else None
 
 
 def _truncated(text: TokensWithOffsets, length: int) -> TokensWithOffsets:
@@ -138,19 +147,21 @@ class Arrays:
         self.tokens[index, : len(row)] = row
         self.lengths[index] = len(row)
 
-    def set_target(self, index: int, example: Example) -> None:
-        """Fill a row with the label or the answer of its example."""
+    def set_target(self, index: int, example: Example, second: TokensWithOffsets) -> None:
+        """Fill a row with the label, or with the answer's tokens, of which `second` has all: [CLS] if one is cut off.
+
+        Characters of an answer that no token has, such as white space, are no part of them.
+        """
         if example.label is not None:
             self.labels[index] = example.label
         if self._spans:
             assert example.answer is not None
-            start, end = example.answer
-            token_starts, token_ends = self.offsets[index].T
-            inside = np.flatnonzero((token_starts < end) & (token_ends > start))
-            complete = len(inside) > 0 and token_ends[inside[-1]] >= end
-            self.answers_lost += not complete
-            span = (inside[0], inside[-1]) if complete else (CLASSIFY_POSITION, CLASSIFY_POSITION)
-            self.starts[index], self.ends[index] = span
+            whole = answer_tokens(second.offsets, *example.answer)
+            kept = answer_tokens(self.offsets[index], *example.answer)
+            if whole is None or kept is None or self.offsets[index, kept[1], 1] < second.offsets[whole[1]][1]:
+                kept = (CLASSIFY_POSITION, CLASSIFY_POSITION)
+                self.answers_lost += 1
+            self.starts[index], self.ends[index] = kept
 
     def encoded(self, examples: Sequence[Example]) -> EncodedExamples:
         """Return the filled arrays with what else the examples have."""

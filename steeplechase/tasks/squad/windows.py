@@ -20,6 +20,7 @@ from steeplechase.tasks.labelled.encoding import (
     Arrays,
     EncodedExamples,
     IntegerArray,
+    answer_tokens,
     load_array,
     load_examples,
     save_examples,
@@ -117,20 +118,11 @@ def windows_with_most_context(bounds: Sequence[Bounds], count: int) -> NDArray[n
     return best
 
 
-def answer_tokens(text: TokensWithOffsets, start: int, end: int) -> tuple[int, int] | None:
-    """Return the first and the last token that share a character with a span, None if there is none."""
-    if not text.tokens:
-        return None
-    begins, ends = np.asarray(text.offsets).T
-    inside = np.flatnonzero((begins < end) & (ends > start))
-    return (int(inside[0]), int(inside[-1])) if len(inside) else None
-
-
 def _located(question: Question, context: TokensWithOffsets) -> tuple[int, int] | None:
     """Return the tokens of the first answer that is in the context, None without one."""
     for answer in question.answers:
         if answer.start is not None:
-            return answer_tokens(context, answer.start, answer.start + len(answer.text))
+            return answer_tokens(context.offsets, answer.start, answer.start + len(answer.text))
     return None
 
 

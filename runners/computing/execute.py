@@ -129,8 +129,8 @@ def execute(job: Job) -> Outcome:
         seconds = round(time.monotonic() - started, 3)
         outcome = Outcome(status, result, seconds, None if resumed else round(warm_up.seconds, 3))
         with full_disk_refused(folder):
-            store.publish(job.stage, job.key, folder, outcome, {name: key for name, (_, key) in job.inputs.items()})
-        return outcome
+            keys = {name: key for name, (_, key) in job.inputs.items()}
+            return store.publish(job.stage, job.key, folder, outcome, keys)
 
 
 def _run(declaration: StageDeclaration, context: StageContext) -> tuple[Status, dict[str, JsonValue]]:

@@ -145,10 +145,14 @@ class ArtifactStore:
 
     def publish(
         self, kind: str, key: str, work: Path, outcome: Outcome, inputs: Mapping[str, str] | None = None
-    ) -> None:
-        """Move a stage's work folder into place, fsynced on return. `inputs` has the keys of the stages it read."""
+    ) -> Outcome:
+        """Move a stage's work folder into place, fsynced on return, and return the outcome that the store has.
+
+        `inputs` has the keys of the stages it read.
+        """
         seal(kind, key, work, outcome, inputs)
         self._move(kind, key, work)
+        return outcome
 
     def lender_of(self, kind: str, key: str) -> "ArtifactStore | None":
         """Return the first lender that has a stage."""

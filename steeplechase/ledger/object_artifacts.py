@@ -106,16 +106,19 @@ class ObjectArtifactStore(CopiedArtifacts):
 
     def publish(
         self, kind: str, key: str, work: Path, outcome: Outcome, inputs: Mapping[str, str] | None = None
-    ) -> None:
-        """Upload a stage's files, then its manifest, and move the work folder into place as this machine's copy."""
+    ) -> Outcome:
+        """Upload a stage's files, then its manifest, and move the work folder into place as this machine's copy.
+
+        The returned outcome is that of another machine where it has published the stage meanwhile.
+        """
         manifest = seal(kind, key, work, outcome, inputs)
         if self._manifest(kind, key) is None:
             for name, sha256 in manifest.files.items():
                 self._objects.upload(work / name, _file_name(sha256))
             self._objects.write(_manifest_name(kind, key), (work / MANIFEST).read_bytes())
-            self._manifests[kind, key] = manifest
         with self._placing(key):
             self._move(kind, key, work)
+        return (self._manifest(kind, key) or manifest).outcome
 
     def _manifest(self, kind: str, key: str) -> StageManifest | None:
         """Return the manifest of a finished stage; a manifest never changes."""

@@ -97,7 +97,8 @@ def test_the_first_of_two_results_is_kept(url: str, tmp_path: Path) -> None:
     first, second = (artifact_store(tmp_path / name, url) for name in ("first", "second"))
     with second.computing(STAGE[1]) as folder:
         publish(first)
-        second.publish(*STAGE, folder, Outcome(Status.FINISHED, {"held_out_loss": 0.0}, 9.0))
+        known = second.publish(*STAGE, folder, Outcome(Status.FINISHED, {"held_out_loss": 0.0}, 9.0))
+    assert known == OUTCOME
     for place in ("first", "second", "third"):
         store = artifact_store(tmp_path / place, url)
         assert store.outcome(*STAGE) == OUTCOME

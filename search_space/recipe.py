@@ -55,7 +55,8 @@ class Recipe(Schema):
     without an end, and `constant` stays at its peak.
     """
     weight_decay: float = Field(default=0.01, ge=0)
-    """Weight decay of matrices; normalisations and biases have none.
+    """Weight decay of matrices; normalisations and biases have none, but the biases of `relative` positions, which
+    have a row per head, count as matrices (XLNet's release leaves them out).
 
     It is part of the gradient (L2 regularisation) in `adam` and `sgd`, and decoupled in all others.
     """
@@ -83,7 +84,8 @@ class Recipe(Schema):
     `tensorfloat32` rounds the factors of matrix products alone, on GPUs that have it (Ampere and newer).
     """
     activation_checkpointing: Literal["none", "selective", "full"] = "none"
-    """Activations saved for the backward pass; the rest is recomputed, which saves memory and costs time."""
+    """Activations saved for the backward pass; the rest is recomputed, which saves memory and costs time. `selective`
+    saves matrix products alone; in a stack with a recurrent layer it is `full`."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout probability of hidden values and of attention weights."""
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)

@@ -28,6 +28,15 @@ MATRIX_PRODUCTS = frozenset(
 )
 
 
+def possible_mode(mode: ActivationCheckpointing, stack: nn.Module) -> ActivationCheckpointing:
+    """Return the mode in which a stack is computed: full for selective where a recurrent layer is in it.
+
+    Torch's LSTM over sequences with padding changes its matrix products in place, so that they cannot be saved.
+    """
+    recurrent = mode == "selective" and any(isinstance(each, nn.RNNBase) for each in stack.modules())
+    return "full" if recurrent else mode
+
+
 def run_checkpointed(mode: ActivationCheckpointing, block: nn.Module, *inputs: object) -> Tensor:
     """Return the block's output. Values that are not saved are recomputed in the backward pass, bitwise equal."""
     if mode == "none" or not torch.is_grad_enabled():

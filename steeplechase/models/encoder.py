@@ -14,7 +14,7 @@ from torch.nn.functional import dropout
 from search_space.architecture import Architecture
 from search_space.stack import shared_kinds
 from steeplechase.foundation.option_modules import module_of
-from steeplechase.models.activation_checkpointing import ActivationCheckpointing, run_checkpointed
+from steeplechase.models.activation_checkpointing import ActivationCheckpointing, possible_mode, run_checkpointed
 from steeplechase.models.attention_context import AttentionContext
 from steeplechase.models.block import NORM, Block
 from steeplechase.models.convolution import PaddingMask
@@ -128,13 +128,13 @@ class Encoder(nn.Module):
     ) -> None:
         super().__init__()
         self.architecture, self.dropout_rate = architecture, dropout_rate
-        self.activation_checkpointing: ActivationCheckpointing = activation_checkpointing
         self.embeddings = embeddings or Embeddings(architecture)
         widens = architecture.embedding_width != architecture.width
         self.projection = nn.Linear(architecture.embedding_width, architecture.width) if widens else None
         ordered = architecture.visibility == "permutation"
         self.query_start = QueryStart(architecture.width) if ordered else None
         self.blocks = nn.ModuleList(_blocks(architecture, dropout_rate))
+        self.activation_checkpointing = possible_mode(activation_checkpointing, self.blocks)
         norm = architecture.normalisation
         self.final_norm = norm_of(norm, architecture.width) if norm.has_final_norm else None
 

@@ -7,7 +7,7 @@ from torch.nn.functional import dropout
 
 from search_space.architecture import Architecture
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture, Initialisation
-from steeplechase.models.activation_checkpointing import ActivationCheckpointing, run_checkpointed
+from steeplechase.models.activation_checkpointing import ActivationCheckpointing, possible_mode, run_checkpointed
 from steeplechase.models.attention_context import DecodingContext, Source
 from steeplechase.models.block import Block
 from steeplechase.models.convolution import PaddingMask
@@ -60,7 +60,7 @@ class Decoder(nn.Module):
         activation_checkpointing: ActivationCheckpointing,
     ) -> None:
         super().__init__()
-        self.dropout_rate, self.activation_checkpointing = dropout_rate, activation_checkpointing
+        self.dropout_rate = dropout_rate
         self.embeddings = ScaledEmbeddings(architecture, architecture.embedding_scale)
         if tokens is not None:
             self.embeddings.tokens = tokens
@@ -69,6 +69,7 @@ class Decoder(nn.Module):
             Block(declaration, normalisation, dropout_rate, first=not number)
             for number, declaration in enumerate(architecture.decoder_blocks)
         )
+        self.activation_checkpointing = possible_mode(activation_checkpointing, self.blocks)
         self.final_norm = norm_of(normalisation, architecture.width) if normalisation.has_final_norm else None
 
     def forward(

@@ -6,7 +6,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import CheckpointPolicy
 
-from search_space.convolution import Convolution, SpanDynamic
+from search_space.architecture import Architecture
+from search_space.convolution import Convolution, NoConvolution, SpanDynamic
 from steeplechase.models.activation_checkpointing import MATRIX_PRODUCTS, ActivationCheckpointing, _policy
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
@@ -26,8 +27,11 @@ class Counted(TorchDispatchMode):
         return operator(*arguments, **(named or {}))
 
 
-def encoder(convolution: Convolution, kept: ActivationCheckpointing, dropout: float = 0.0) -> Encoder:
-    model = Encoder(architecture(convolution), dropout, None, kept)
+def encoder(
+    convolution: Convolution, kept: ActivationCheckpointing, dropout: float = 0.0, **changes: object
+) -> Encoder:
+    declared = Architecture(**{**architecture(convolution).model_dump(), **changes})
+    model = Encoder(declared, dropout, None, kept)
     initialise(model, 1)
     stir(model)
     return model
@@ -40,18 +44,27 @@ def loss_of(model: Encoder) -> Tensor:
     return loss
 
 
+def check_equal(convolution: Convolution, kept: ActivationCheckpointing, dropout: float, **changes: object) -> None:
+    found = []
+    for each in ("none", kept):
+        model = encoder(convolution, each, dropout, **changes)
+        loss = loss_of(model)
+        found.append((loss, *torch.autograd.grad(loss, list(model.parameters()))))
+    assert all(map(torch.equal, *found))
+
+
 @pytest.mark.parametrize("dropout", [0.0, 0.2])
 @pytest.mark.parametrize("kept", LESS)
 @every_convolution
 def test_checkpointing_is_bitwise_equal(
     convolution: Convolution, kept: ActivationCheckpointing, dropout: float
 ) -> None:
-    found = []
-    for each in ("none", kept):
-        model = encoder(convolution, each, dropout)
-        loss = loss_of(model)
-        found.append((loss, *torch.autograd.grad(loss, list(model.parameters()))))
-    assert all(map(torch.equal, *found))
+    check_equal(convolution, kept, dropout)
+
+
+@pytest.mark.parametrize("kept", LESS)
+def test_checkpointing_of_recurrent_layers_over_padding_is_bitwise_equal(kept: ActivationCheckpointing) -> None:
+    check_equal(NoConvolution(), kept, 0.2, layers="[s|r] r", sharing="all")
 
 
 @pytest.mark.parametrize(("kept", "again"), [("none", False), ("selective", False), ("full", True)])

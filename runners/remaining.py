@@ -1,6 +1,6 @@
 """The stages that a run of an experiment has yet to compute. No torch."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -52,23 +52,33 @@ def remaining_of(
     Raises MachineError if one of these has no rows, CorruptionError if the rows of a folder are damaged.
     """
     own = [places.folder] if (places.folder / LEDGER_NAME).is_file() else []
-    recorded = frozenset(chain.from_iterable(map(_recorded_keys, [*own, *reused])))
+    recorded = dict(chain.from_iterable(map(_results, [*own, *reused])))
     by_arm, counts = dict[str, list[Stage]](), dict[str, int]()
     for arm in experiment.arms:
         if not part.arms or arm.name in part.arms:
             trials = stages_by_trial(experiment, shared, arm, part)
-            left = [stages for stages in trials if not recorded.issuperset(each.key for each in stages)]
+            left = [stages for stages in trials if not all(_is_over(each, recorded) for each in stages)]
             by_arm[arm.name] = missing_of(store, chain.from_iterable(left))
             counts[arm.name] = sum(map(len, trials))
     everything = shared.by_label.values()
-    whole = not any(by_arm.values()) and recorded.issuperset(stage.key for stage in everything)
+    whole = not any(by_arm.values()) and all(stage.key in recorded for stage in everything)
     return Remaining([] if whole else missing_of(store, everything), by_arm, counts)
 
 
-def _recorded_keys(folder: Path) -> list[str]:
-    """Return the keys of the stages whose results a folder has."""
+def _results(folder: Path) -> list[tuple[str, Status]]:
+    """Return the keys of the stages whose results a folder has, and whether they diverged."""
     with open_rows(folder) as rows:
-        return [record.key for record in rows.records() if record.status is Status.FINISHED]
+        return [(record.key, record.status) for record in rows.records() if record.status is not Status.FAILED]
+
+
+def _is_over(stage: Stage, recorded: Mapping[str, Status]) -> bool:
+    """Return whether a stage has a result, or is not computed because one that it reads diverged."""
+    return stage.key in recorded or _diverged(stage, recorded)
+
+
+def _diverged(stage: Stage, recorded: Mapping[str, Status]) -> bool:
+    inputs = stage.inputs.values()
+    return recorded.get(stage.key) is Status.DIVERGED or any(_diverged(each, recorded) for each in inputs)
 
 
 def stages_by_trial(experiment: Experiment, shared: SharedStages, arm: Arm, part: Part) -> list[list[Stage]]:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ from steeplechase.ledger.paths import ResultPaths
 from tests.factories import simulated_training as simulated
 from tests.factories.command_line import ROOT, SMOKE, command, variables
 from tests.factories.reports import document, snapshot
-from tests.factories.simulated_training import Track, curve
+from tests.factories.simulated_training import Track, curve, diverged
 from tests.reports.test_finding import Trial
 
 
@@ -54,10 +55,17 @@ def test_the_first_line_has_experiment_scale_trials_and_time(tmp_path: Path) -> 
     assert line.endswith("at most 12 trials, nothing left to compute of the known arms")
 
 
-def test_whole_trials_leave_nothing_to_compute_where_their_files_are_gone(tmp_path: Path) -> None:
+def one_diverges(work: StageTask) -> Outcome | Failure:
+    return diverged(work) if work.trial == "narrow/1" else curve(work)
+
+
+@pytest.mark.parametrize("answer", [curve, one_diverges])
+def test_whole_trials_leave_nothing_to_compute_where_their_files_are_gone(
+    tmp_path: Path, answer: Callable[[StageTask], Outcome | Failure]
+) -> None:
     declared, places = simulated.small_table(tmp_path), ResultPaths.of(tmp_path / "results")
     shared = stages_of(declared)
-    Track(declared, places.folder).run()
+    Track(declared, places.folder, answer).run()
     shutil.rmtree(places.stages)
     left = remaining_of(declared, shared, WHOLE, places, places.store())
     assert not left.stages(declared)

@@ -131,10 +131,11 @@ def advance(
 def _next_task(journal: Journal, executor: Executor, meter: Meter, reused: str | None) -> StageTask | None:
     """Record all decisions; return the first task that may run, within the limits, and that the executor accepts.
 
-    After a stored result the search continues at the same trial, so that one pass finds all stored results.
+    A stage that is computed for another trial is awaited, and its result then reused. After a stored result the
+    search continues at the same trial, so that one pass finds all stored results.
     """
-    ready = journal.decide_next().ready
-    waiting = [task for task in ready if task.task_id not in journal.started and executor.accepts(task)]
+    ready, computed = journal.decide_next().ready, {task.stage.key for task in journal.started.values()}
+    waiting = [task for task in ready if task.stage.key not in computed and executor.accepts(task)]
     startable = [task for task in waiting if meter.allows(task)]
     preferred = journal.state.names_from(reused) if reused and startable else ()
     return next((task for task in startable if task.trial in preferred), next(iter(startable), None))

@@ -43,6 +43,15 @@ def test_the_trials_of_a_published_seed_are_not_computed_again(tmp_path: Path, s
     assert taken.name == "one"
 
 
+def test_a_training_that_two_arms_share_is_computed_and_counted_once(tmp_path: Path) -> None:
+    arms = {"lengthened": {"recipe.long_sequence_share": 0.1, "recipe.long_sequence_length": 16}}
+    shared = simulated.experiment(tmp_path, design={"kind": "list", "arms": arms}, fine_tuning={})
+    track = Track(shared, folder_of(tmp_path, "shared"), workers=4)
+    records = [record for history in track.run().histories for record in history.records]
+    assert len(track.computed) == len({*track.computed})
+    assert len({record.key for record in records}) == len([each for each in records if not each.reused]) == 2
+
+
 @pytest.mark.parametrize("with_stages", [True, False], ids=["with its stages", "of rows alone"])
 def test_of_a_trial_that_is_not_whole_the_stages_are_taken_over_and_rows_alone_never(
     tmp_path: Path, with_stages: bool

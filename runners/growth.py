@@ -16,7 +16,7 @@ from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.stage_label import FINE_TUNE, PRETRAIN, StageLabel
-from steeplechase.foundation.canonical import canonical, canonical_text, differences
+from steeplechase.foundation.canonical import canonical_text, differences
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.amendments import amendments, declared_rows, latest_identity
 from steeplechase.ledger.database import LedgerRows
@@ -203,7 +203,10 @@ def _with_hidden_arms(rows: LedgerRows, known: JsonValue) -> JsonValue:
     arms = _part(known, "design")
     if not isinstance(known, dict) or not isinstance(arms, dict):
         return known
-    every: dict[str, JsonValue] = {arm.name: canonical(arm.candidate) for arm in rows.arms()}
+    every: dict[str, JsonValue] = {}
+    for version in (rows.fact("identity"), *(each.identity for each in amendments(rows))):
+        listed = _part(version, "design")
+        every |= listed if isinstance(listed, dict) else {}
     return {**known, "design": every | arms}
 
 

@@ -27,6 +27,7 @@ from steeplechase.foundation.devices import NONE, card, is_gpu
 from steeplechase.foundation.environment import processor
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import JsonValue
+from steeplechase.foundation.stand_ins import CodeNeeded
 from steeplechase.ledger.amendments import amendments
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import LEDGER_NAME, EmptyLedger, Ledger
@@ -56,7 +57,8 @@ class Measured:
 def measured_under(root: Path, store: ArtifactStore) -> tuple[Measured, ...]:
     """Return the measured costs in the ledgers under a results root, for this processor.
 
-    Raises CorruptionError if a ledger is damaged. Experiments that this version cannot read are skipped.
+    Raises CorruptionError if a ledger is damaged. Experiments that this version cannot read are skipped, and arms
+    whose costs need the code of a plugin that is not loaded.
     """
     measured_folders: Counter[str] = Counter()
     found: list[Measured] = []
@@ -94,12 +96,12 @@ def _measured_in(path: Path, store: ArtifactStore, measured_folders: Counter[str
         if not isinstance(manifest, dict) or manifest.get("processor") != processor() or not are_loaded(document):
             return
         try:
-            experiment = Experiment.of_record(document)
-        except ValidationError:
+            experiment, arms = Experiment.of_record(document), {arm.name: arm for arm in ledger.arms()}
+        except (ValidationError, CodeNeeded):
             return
         table = _Declared.of(experiment)
         tuning = table if experiment.tune is None else _Declared.of(tuning_view(experiment))
-        arms, gpu = {arm.name: arm for arm in ledger.arms()}, manifest.get("gpu")
+        gpu = manifest.get("gpu")
         same_card = (gpu.get("card") if isinstance(gpu, dict) else NONE) == card()
         if any(_refused(arm.candidate) for arm in arms.values()):
             return
@@ -108,9 +110,10 @@ def _measured_in(path: Path, store: ArtifactStore, measured_folders: Counter[str
             if record.status is Status.FINISHED and not record.reused:
                 arm = None if record.trial is None else arm_of[record.trial]
                 declared = table if arm is None or arm.tuning_trial_of is None else tuning
-                measured = _measurement(record, arm, declared, store, measured_folders)
-                if same_card or not is_gpu(measured.device):
-                    yield measured
+                with suppress(CodeNeeded):  # of an arm whose plugin this version of the experiment does not load
+                    measured = _measurement(record, arm, declared, store, measured_folders)
+                    if same_card or not is_gpu(measured.device):
+                        yield measured
 
 
 def _refused(candidate: Candidate) -> bool:

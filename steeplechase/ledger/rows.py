@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast, get_type_hints
 
 from pydantic import Field, TypeAdapter, ValidationError, create_model
 from pydantic_core import to_json
 
 from search_space.candidate import Candidate
+from steeplechase.configuration.plugins import loaded_plugins
 from steeplechase.foundation.canonical import canonical, parsed_json
 from steeplechase.foundation.schema import JsonValue, Schema, first_fault
-from steeplechase.foundation.stand_ins import OF_RECORD
+from steeplechase.foundation.stand_ins import OF_RECORD, CodeNeeded
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from steeplechase.ledger.stage_results import Result, StageResult, result_class
 
@@ -73,7 +75,8 @@ def _plain(value: Any) -> Any:
 def parsed(kind: type[R], content: Mapping[str, Any]) -> R:
     """Return a row from its values; fields in `IN_JSON` are JSON text.
 
-    Raises ValueError, in one line, if they are not a row of this kind.
+    Raises ValueError, in one line, if they are not a row of this kind, CodeNeeded if a loaded plugin declares an
+    option otherwise than the row has it.
     """
     values, row = dict(content), cast("Any", kind)  # mypy takes a class of hashable objects for unhashable
     try:
@@ -85,8 +88,19 @@ def parsed(kind: type[R], content: Mapping[str, Any]) -> R:
             values |= {"status": status, "result": read_result(stage, status, result)}
         checked = _shape(row).model_validate(values)
     except ValidationError as error:
+        if files := _declared_in(error):
+            arm = f"arm {values.get('name')} was run with: {first_fault(error)}"
+            fix = "to go on here, restore it; else choose another --out folder"
+            raise CodeNeeded(f"{', '.join(files)}: has other fields than {arm}; {fix}") from error
         raise ValueError(first_fault(error)) from error
     return kind(**{field.name: getattr(checked, field.name) for field in fields(kind)})
+
+
+def _declared_in(error: ValidationError) -> list[str]:
+    """Return the files of loaded plugins that declare the options in which the faults are."""
+    named = {str(part) for fault in error.errors() for part in fault["loc"]}
+    files = ((Path(*module.split(".")), file) for plugin in loaded_plugins() for module, file in plugin.files.items())
+    return [str(file) for place, file in files if place.name in named and place.parts[0] == "search_space"]
 
 
 def parsed_text(kind: type[R], text: str, numbered: Mapping[str, int]) -> R:

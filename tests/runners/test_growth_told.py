@@ -1,5 +1,6 @@
 """What a report and a refusal say of a study that changed after results, and what another folder takes of it."""
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
@@ -10,14 +11,16 @@ import numpy as np
 import pytest
 
 from reports.report import build
+from runners.cost_estimate.past_runs import measured_under
 from runners.opening import RunRequest, open_ledger
 from runners.settings import RunSettings
 from runners.stages.pretrain import PretrainStage
 from runners.work_queue import Failure, StageTask
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.plugins import Plugin
+from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.foundation.errors import ConflictError
-from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.example_values import KeptExamples, array_bytes
 from steeplechase.ledger.paths import ResultPaths
@@ -25,9 +28,14 @@ from steeplechase.ledger.reuse import reuse
 from steeplechase.ledger.reused_rows import reused_rows
 from steeplechase.ledger.stage_results import ExampleValues
 from tests.factories import simulated_training as simulated
-from tests.factories.plugins import KIND, MODULE, copy_of_example, loaded
+from tests.factories.plugins import KIND, MODULE, OPTION, copy_of_example, loaded
 from tests.factories.simulated_training import Track, folder_of
 from tests.runners.test_growth import ARMS, CONSTANT, Study, baseline, found_in, study
+
+
+def with_plugin(plugin: Plugin, folder: Path, arms: Mapping[str, object]) -> Experiment:
+    folders = [{"path": str(plugin.folder), "sha256": plugin.sha256}]
+    return study(folder, design={"kind": "list", "arms": arms}, plugins=folders, tasks=())
 
 
 def test_an_arm_that_comes_back_with_another_value_is_refused_with_both_values(tmp_path: Path) -> None:
@@ -56,22 +64,34 @@ def test_the_report_names_arms_and_claims_that_were_left_out_after_results(tmp_p
     assert "left out" not in whole.finding
 
 
-def test_a_changed_file_of_a_plugin_is_named_once_in_place_of_digests(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_changed_file_of_a_plugin_is_named_once_in_place_of_digests(tmp_path: Path, hidden: bool) -> None:
     here, plugin = Study(tmp_path), copy_of_example(tmp_path / "plugin")
     arms = {"one": {"convolution": {"kind": KIND}}, "two": {"convolution": {"kind": KIND}, "bottleneck_ratio": 2}}
-
-    def version(loaded_one: Plugin) -> Experiment:
-        folders = [{"path": str(plugin), "sha256": loaded_one.sha256}]
-        return study(tmp_path, design={"kind": "list", "arms": arms}, plugins=folders, tasks=())
-
     with loaded(plugin) as before:
-        here.run(version(before))
+        here.run(with_plugin(before, tmp_path, arms))
+    if hidden:
+        here.run(study(tmp_path, ["narrow"], tasks=()))
+        kinds = {each.kind for each in measured_under(tmp_path, ArtifactStore(tmp_path / "stages"))}
+        assert PRETRAIN in kinds  # of the arms whose costs need no plugin
     (plugin / MODULE).write_text((plugin / MODULE).read_text() + "# changed\n")
     with loaded(plugin) as changed, pytest.raises(ConflictError) as refused:
-        here.run(version(changed))
+        here.run(with_plugin(changed, tmp_path, arms))
     (line,) = (line.strip() for line in refused.value.lines if "has changed" in line)
     assert line == f"the code of the plugin has changed: {plugin / MODULE}; to go on here, restore it"
     assert " there, " not in str(refused.value)
+
+
+def test_a_renamed_field_of_a_plugin_is_a_change_of_its_file_and_no_damage(tmp_path: Path) -> None:
+    here, plugin = Study(tmp_path), copy_of_example(tmp_path / "plugin")
+    with loaded(plugin) as before:
+        here.run(with_plugin(before, tmp_path, {"far": {"convolution": {"kind": KIND, "dilation": 1}}}))
+    (plugin / OPTION).write_text((plugin / OPTION).read_text().replace("dilation", "gap"))
+    field = rf"architecture\.convolution\.{KIND}\.dilation"
+    with loaded(plugin) as changed:
+        with pytest.raises(ConflictError, match=rf"{plugin / OPTION}: has other fields than arm far .*: {field}"):
+            here.run(with_plugin(changed, tmp_path, {"far": {"convolution": {"kind": KIND, "gap": 1}}}))
+        assert measured_under(tmp_path, ArtifactStore(tmp_path / "stages")) == ()
 
 
 def test_a_changed_table_and_another_library_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,6 +163,10 @@ class Encoder(nn.Module):
         x = self.embedded(tokens, segments, padding_mask)
         for block in self.blocks:
             x = run_checkpointed(self.activation_checkpointing, block, x, padding_mask, context)
+        return self.normed(x)
+
+    def normed(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq width"]:
+        """Return the output of the encoder from that of its last block."""
         return x if self.final_norm is None else to_autocast_dtype(norm_alone(x, self.final_norm))
 
     def embedded(

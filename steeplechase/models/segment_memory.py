@@ -87,7 +87,7 @@ def read_streams(
                 own = replace(context, memory=LayerMemory(memory.states[len(inputs)], memory.valid))
             inputs.append(x[:, :length])
         x = run_checkpointed(encoder.activation_checkpointing, block, x, padding_mask, own)
-    assert encoder.final_norm is None, "a memory and a query stream need post-norm"
+    x = encoder.normed(x)
     return Streams(x[:, :length], x[:, length:], torch.stack(inputs))
 
 

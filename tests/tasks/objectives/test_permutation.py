@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import PermutationLanguageModel
 from search_space.packing.continued_pairs import SPECIAL_TOKENS
@@ -147,6 +148,17 @@ def test_a_memory_is_of_the_first_half_alone_which_knows_nothing_of_the_second(k
     assert plain.valid.all()
     assert torch.equal(plain.states, second.states)
     assert not torch.equal(plain.states, first.states)
+
+
+def test_masked_tokens_of_text_that_continues_are_read_behind_the_final_norm() -> None:
+    candidate = learner("masked_language_model", memory=0, packing="continued_pairs")
+    architecture = Architecture(**{**candidate.architecture.model_dump(), "normalisation": "pre_norm"})
+    candidate = candidate.model_copy(update={"architecture": architecture})
+    assert [*candidate.violations()] == []
+    model = model_of(candidate)
+    batch = model.prepare(sequences(candidate.objective, LENGTH).at(0, ROWS, 1), WORDS, np.random.default_rng(1))
+    model.loss(batch, np.random.default_rng(1)).backward()
+    assert model.encoder.final_norm.weight.grad.any()
 
 
 @pytest.mark.parametrize("kind", ["permutation_language_model", "masked_language_model"])

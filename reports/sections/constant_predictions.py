@@ -18,7 +18,7 @@ def _conditions(results: Results) -> Iterator[tuple[str, str]]:
     tuned, collapsed = Counter[tuple[str, str]](), []
     for arm, result in _fine_tunings(results):
         tuned[arm, result.task] += 1
-        if not result.without_value:  # those have no value whatever is predicted
+        if results.primary(result.task) not in (result.without_value or {}):  # else it has none whatever is predicted
             collapsed += [(arm, result, part) for part in result.constant_parts]
     if collapsed:
         counts = Counter((arm, result.task, "" if part == "dev" else f" {part}") for arm, result, part in collapsed)

@@ -10,6 +10,7 @@ from reports.statistics.results import Results
 from reports.table import Column, Row, Table, number, shown, words
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.stage_results import FineTuneResult, finite
+from steeplechase.ledger.trial_history import chosen_records
 
 NAME = "generated_texts"
 SAMPLES = "text_samples"
@@ -30,7 +31,7 @@ CHOSEN = "The first examples of dev, not chosen by their scores."
 def _of_texts(results: Results) -> Iterator[tuple[str, int, FineTuneResult]]:
     for arm in results.arms:
         for history in results.trials[arm.name]:
-            for _, result in with_results(history.finished("fine_tune"), FineTuneResult):
+            for _, result in with_results(chosen_records(history.records, results.snapshot.labels), FineTuneResult):
                 if result.intervals is not None:
                     yield arm.name, history.trial.seed, result
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from reports.section import Section
-from steeplechase.configuration.stage_label import FINE_TUNE
 from steeplechase.ledger.records import Record, with_results
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import ExamplesResult, FineTuneResult, SquadPart
+from steeplechase.ledger.trial_history import chosen_records
 
 
 def squad_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
@@ -59,7 +59,8 @@ def answer_lines(shared: Iterable[Record]) -> Iterator[str]:
 
 def _threshold(snapshot: Snapshot, task: str) -> str:
     """Return the no-answer thresholds of the trials and the data they were selected on; empty without one."""
-    records = [record for history in snapshot.histories for record in history.finished(FINE_TUNE)]
+    histories = snapshot.histories
+    records = [record for history in histories for record in chosen_records(history.records, snapshot.labels)]
     results = [result for _, result in with_results(records, FineTuneResult) if result.task == task]
     values = sorted(result.null_threshold for result in results if result.null_threshold is not None)
     if not values:

@@ -142,7 +142,10 @@ def _content(results: Results) -> Content:
 
 
 def _clause(results: Results) -> str:
-    """Return which arms reach the loss with fewer or more tokens, and, beside ratios or if declared, which do not."""
+    """Return which arms reach the loss with fewer or more tokens, and, beside ratios or if declared, which have none.
+
+    These do not reach it in every seed, or were not seen to cross it.
+    """
     found = results.once(tokens_to_loss_of)
     ratios = {arm.arm: arm.tokens_ratio for arm in found.arms if arm.p is not None} if found else {}
     if found is None or not (ratios or found.declared):
@@ -164,8 +167,12 @@ def _clause(results: Results) -> str:
     loss = f"a held-out loss of {loss_text(found)} nats"
     compared = "; ".join(f"{how} {listed(arms, ARMS_NAMED)}" for how, arms in parts.items() if arms)
     reached = listed([f"{arm.arm} ({arm.reached} of {len(arm.ends)})" for arm in missing], ARMS_NAMED)
+    early = [arm for arm in found.arms if arm.before_first and arm.tokens_ratio is None]
+    before = [f"{arm.arm} ({arm.before_first} of {len(arm.ends)})" for arm in early]
     said = [f"tokens to {loss} {compared}"] * bool(compared)
     said += [f"{'this loss' if said else loss} is not reached by every seed of {reached}"] * bool(missing)
+    how = "is reached before the first evaluation by seeds of"
+    said += [f"{'this loss' if said else loss} {how} {listed(before, ARMS_NAMED)}, without a ratio"] * bool(before)
     return "; ".join(said)
 
 

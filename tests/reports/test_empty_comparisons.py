@@ -66,6 +66,17 @@ def test_a_metric_without_a_value_has_a_reason_and_no_number_in_any_form() -> No
     assert sentence_of(said) in json.loads(render(built, "json"))["finding"]
 
 
+def test_equal_predictions_are_told_beside_a_metric_of_a_users_own_that_they_leave_without_a_value() -> None:
+    found = {"task": "rte", "seed": 1, "examples": 9, "scores": {"accuracy": 50.0}, "constant": True}
+    trials = [
+        Trial("baseline", seed).record("fine_tune", "rte#1", {**found, "without_value": {"own": REASON}})
+        for seed in (1, 2)
+    ]
+    view = snapshot(trials, arms={"baseline": {}}, tasks=("rte",), tuning_seeds=(1,), resolved=document(("rte",)))
+    said = dict(build(view, primary=lambda task: "accuracy").footer)["Collapsed fine-tunings"]
+    assert said == "constant predictions: baseline on rte in 2 of 2 fine-tunings"
+
+
 def test_answers_outside_their_contexts_are_told() -> None:
     part = {**SQUAD_PART, "answers_misplaced_in_file": 30, "file": "train-v1.1.json"}
     record = shared(

@@ -64,6 +64,25 @@ def test_the_page_tells_both_spreads_and_the_first_texts() -> None:
     assert [row["arm"] for row in rows_of(report(), "text_samples")] == ["baseline", "wide"]
 
 
+def test_of_searched_settings_the_selected_ones_alone_count_and_the_first_text_is_of_the_first_seed() -> None:
+    """The order in which stages ended has no part in it."""
+    found = {("1", 2): 20.0, ("3", 2): 26.0, ("1", 1): 10.0, ("3", 1): 24.0}
+    trial = Trial("baseline", 1).pretrained(5.0)
+    for (epochs, seed), bleu in found.items():
+        choice = {"score": bleu, "n": 9, "reported": 9, "chosen_on": "dev", "searched": {"epochs": epochs}}
+        text = {"source": "Hund", "reference": "dog", "generated": f"seed {seed}"}
+        scored = {**result(bleu), "seed": seed, "choice": choice, "samples": [text]}
+        trial.record("fine_tune", f"multi30k_de_en#{seed} epochs={epochs}", scored)
+    view = snapshot([trial], {"baseline": {}}, resolved=document(["multi30k_de_en"], seeds=(1,)))
+    labels = [f"multi30k_de_en#{seed} epochs={epochs}" for seed in (1, 2) for epochs in (1, 3)]
+    built = build(replace(view, labels=(*view.labels, *labels)))
+    (measured,) = rows_of(built, "results", metric="multi30k_de_en")
+    assert [row["value"] for row in rows_of(built, "generated_texts", metric="bleu")] == [24.0, 26.0]
+    assert measured["mean"] == 25.0
+    assert "25.00 ± ? (1)" in render(built, "markdown")
+    assert [row["generated"] for row in rows_of(built, "text_samples")] == ["seed 1"]
+
+
 @pytest.mark.parametrize("kind", ["html", "markdown"])
 def test_texts_are_escaped(kind: str) -> None:
     assert "<b>Ein</b>" not in render(report(), kind)

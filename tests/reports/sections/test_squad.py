@@ -14,16 +14,18 @@ def examples(task: str, **parts: JsonValue) -> Record:
     return Record(0, None, "examples", f"examples {task}", KEY, Status.FINISHED, result, 1.0, False)
 
 
-def tuned(trial: str, task: str, threshold: float) -> TrialHistory:
-    result_found = {
-        "task": task,
-        "null_threshold": threshold,
-        "threshold_questions": 40,
-        "threshold_unanswerable": 12,
-    }
-    result = result_of("fine_tune", {**PLAUSIBLE["fine_tune"], **result_found})
-    record = Record(0, trial, "fine_tune", f"{task}#1", KEY, Status.FINISHED, result, 1.0, False)
-    return TrialHistory(TrialRow(trial, "baseline", 1, None), (record,), (), TrialStatus.FINISHED)
+def tuned(trial: str, task: str, *thresholds: float) -> TrialHistory:
+    """Return a trial with these thresholds; of several each is that of a setting, the first is selected."""
+    counts = {"task": task, "threshold_questions": 40, "threshold_unanswerable": 12}
+    records = []
+    for place, threshold in enumerate(thresholds):
+        choice = {"score": -place, "n": 9, "reported": 9, "chosen_on": "dev", "searched": {"epochs": place}}
+        of_setting = {"choice": choice} if len(thresholds) > 1 else {}
+        found = {**PLAUSIBLE["fine_tune"], **counts, "null_threshold": threshold, **of_setting}
+        label = f"{task}#1 epochs={place}" if of_setting else f"{task}#1"
+        result = result_of("fine_tune", found)
+        records.append(Record(place, trial, "fine_tune", label, KEY, Status.FINISHED, result, 1.0, False))
+    return TrialHistory(TrialRow(trial, "baseline", 1, None), (*records,), (), TrialStatus.FINISHED)
 
 
 def snapshot(*shared: Record, histories: tuple[TrialHistory, ...] = ()) -> Snapshot:
@@ -57,8 +59,8 @@ def test_files_and_counts_are_reported() -> None:
     )
 
 
-def test_the_range_of_thresholds_and_their_selection_data_are_reported() -> None:
-    histories = (tuned("baseline/1", "squad_v2_0", 2.5), tuned("baseline/2", "squad_v2_0", -1.0))
+def test_the_range_of_thresholds_of_selected_settings_and_their_selection_data_are_reported() -> None:
+    histories = (tuned("baseline/1", "squad_v2_0", 2.5), tuned("baseline/2", "squad_v2_0", -1.0, -9.0))
     view = snapshot(examples("squad_v2_0", train=CUT, dev=WHOLE), histories=histories)
     ((_, note),) = squad_notes(view)
     assert note.endswith(

@@ -17,8 +17,8 @@ BASELINE = (4.0, 4.1, 4.2)
 FAST = (3.55, 3.6, 3.65)
 
 
-def report_of(slow: tuple[float, ...] = (5.0, 4.1, 4.0), **more: Any) -> Report:
-    losses = {"baseline": BASELINE, "fast": FAST, "slow": slow}
+def report_of(slow: tuple[float, ...] = (5.0, 4.1, 4.0), fast: tuple[float, ...] = FAST, **more: Any) -> Report:
+    losses = {"baseline": BASELINE, "fast": fast, "slow": slow}
     trials = [Trial(arm, seed).pretrained(loss) for arm, of in losses.items() for seed, loss in enumerate(of, 1)]
     return build(snapshot(trials, ARMS, resolved=document(**more)))
 
@@ -78,4 +78,13 @@ def test_a_declared_loss_beside_the_evaluations_gives_no_ratio(loss: float, reac
     row = by_arm(report)["fast"]
     assert (row["reached"], row["before_first"], row["tokens_ratio"]) == (reached, before_first, None)
     assert ("not reached by every seed of baseline (0 of 3), fast (0 of 3)" in report.finding) == (not reached)
+    before = "before the first evaluation by seeds of baseline (3 of 3), fast (3 of 3), slow (3 of 3), without"
+    assert (before in report.finding) == (before_first == 3 and loss > 5.8)
     assert "a factor of 1 apart" not in "".join(report.notes)
+
+
+def test_the_finding_names_the_arms_that_reach_the_loss_before_their_first_evaluation() -> None:
+    """They have no ratio, so that the lowest one is not theirs although they are the fastest."""
+    finding = report_of(slow=(4.05, 4.1, 4.02), fast=(2.9, 2.95, 2.9)).finding
+    assert "do not differ significantly from the baseline's in any arm, the lowest ratio is that of slow" in finding
+    assert "this loss is reached before the first evaluation by seeds of fast (3 of 3), without a ratio" in finding

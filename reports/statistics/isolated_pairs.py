@@ -13,7 +13,7 @@ Changes = Mapping[str, JsonValue]
 
 @dataclass(frozen=True)
 class IsolatedPair:
-    """Two arms: `arm` has a change at `path` that `reference` lacks, and all other fields are equal."""
+    """Two arms: `arm` has a change or a component that `reference` lacks, and all other fields are equal."""
 
     arm: str
     reference: str
@@ -34,7 +34,7 @@ def _pairs(arms: Sequence[Arm], fields: Mapping[str, Changes]) -> Iterator[Isola
                 continue
             factors, field = _factors(arm, reference), _extra(fields[arm.name], fields[reference.name])
             option = None if len(factors) > 1 else _extra(arm.changes, reference.changes)
-            if field is not None or option is not None:
+            if field is not None or option is not None or _adds_component(arm, reference, factors):
                 yield IsolatedPair(
                     arm.name, reference.name, factors[0] if len(factors) == 1 else field or option or ""
                 )
@@ -47,6 +47,14 @@ def _extra(changes: Changes, reference: Changes) -> str | None:
     if len(extra) != 1 or not more or any(changes[path] != reference[path] for path in reference):
         return None
     return next(iter(extra))
+
+
+def _adds_component(arm: Arm, reference: Arm, factors: Sequence[str]) -> bool:
+    """Return whether an arm is another of the same designs with one more component, of as many changes as it has."""
+    if len(factors) != 1 or arm.levels.keys() != reference.levels.keys():
+        return False
+    there = arm.levels[factors[0]] is True and reference.levels[factors[0]] is False
+    return there and all(change in arm.changes.items() for change in reference.changes.items())
 
 
 def _factors(arm: Arm, reference: Arm) -> list[str]:

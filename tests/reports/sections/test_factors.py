@@ -250,6 +250,20 @@ def test_components_are_factors_by_their_own_names(names: tuple[str, ...]) -> No
     assert {path for path, _ in names_of(report, "isolated", "path")} <= set(names)
 
 
+@pytest.mark.parametrize("design", [LeaveOneOut, Ladder])
+def test_the_effect_of_every_component_is_there_of_those_with_several_changes_too(
+    design: type[LeaveOneOut] | type[Ladder],
+) -> None:
+    pairs = {(arm, reference): path for arm, reference, path, _ in names_of(
+        report_of([design(components=PARTS)]), "isolated", "arm", "reference", "path"
+    )}  # fmt: skip
+    assert pairs == (
+        {("full", f"without_{name}"): name for name in PARTS}
+        if design is LeaveOneOut
+        else {("+few", "+wide"): "few", ("+plain", "+few"): "plain"}
+    )
+
+
 def test_every_other_design_names_each_of_its_effects_once() -> None:
     listed = {
         "wide": {"convolution.kernel_size": 15},

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from reports.number_format import NOTHING, UNKNOWN, counted, listed
 from reports.section import DELTA, Content, Section, difference_in, interval_cell, number_text, p_value
@@ -57,7 +58,9 @@ def _row(results: Results, judged: JudgedClaim) -> Row:
 def _columns(results: Results, rows: Sequence[Row]) -> list[Column]:
     def difference(row: Row) -> Cell:
         metric = Metric(str(row["metric"]))
-        return interval_cell(difference_in(row), 0 if metric.name in COSTS else results.decimals(metric))
+        if metric.name in COSTS:
+            return replace(interval_cell(difference_in(row), 0), intervals=0)  # it has no spread
+        return interval_cell(difference_in(row), results.decimals(metric))
 
     def chance(name: str, unknown: str) -> Callable[[Row], str]:
         return lambda row: unknown if row[name] is None else number_text(row[name], 2)

@@ -12,6 +12,7 @@ from steeplechase.analysis.difference import Difference
 from steeplechase.analysis.effects import paired
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.stage_label import PRETRAIN
+from steeplechase.ledger.metrics import final_record
 from steeplechase.ledger.records import TrialStatus, curve_of, with_results
 from steeplechase.ledger.stage_results import PretrainResult, finite
 from steeplechase.ledger.trial_history import TrialHistory
@@ -36,7 +37,7 @@ def losses_of(results: Results, arm: str) -> Losses:
         return {}
     losses: dict[int, dict[int, float]] = {}
     for history in results.trials[arm]:
-        finished = history.finished(PRETRAIN) if history.status is not TrialStatus.DIVERGED else ()
+        finished = () if _diverged(history) else history.finished(PRETRAIN)
         for _, result in with_results(finished, PretrainResult):
             tokens, loss = finite(result.tokens), finite(result.held_out_loss)
             if tokens is not None and loss is not None:
@@ -105,12 +106,25 @@ def curve_of_trial(trial: TrialHistory) -> HeldOutCurve:
 
 
 def furthest_curves(results: Results, arm: str) -> tuple[HeldOutCurve, ...]:
-    """Return the curves of an arm's seeds with the most tokens seen; none if its loss is not comparable."""
+    """Return the curves of an arm's seeds with the most tokens seen; none if its loss is not comparable.
+
+    Seeds that diverged in pretraining have none.
+    """
     if arm in results.once(with_other_loss):
         return ()
-    curves = [curve_of_trial(trial) for trial in results.trials[arm] if trial.status is not TrialStatus.DIVERGED]
+    trials = (trial for trial in results.trials[arm] if is_pretrained(results, trial) or not _diverged(trial))
+    curves = [*map(curve_of_trial, trials)]
     furthest = max((max(points) for points in curves if points), default=0)
     return tuple(points for points in curves if points and max(points) == furthest)
+
+
+def is_pretrained(results: Results, trial: TrialHistory) -> bool:
+    """Return whether a trial has spent its budget of pretraining; its fine-tuning may have diverged."""
+    return final_record(trial, results.snapshot.labels) is not None
+
+
+def _diverged(trial: TrialHistory) -> bool:
+    return trial.status is TrialStatus.DIVERGED
 
 
 def ended_trials(results: Results, arm: str) -> tuple[TrialHistory, ...]:

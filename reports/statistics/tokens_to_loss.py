@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from reports.statistics.arm_costs import costs_of
-from reports.statistics.held_out_losses import curve_of_trial, ended_trials
+from reports.statistics.held_out_losses import curve_of_trial, ended_trials, is_pretrained
 from reports.statistics.learning import stayed_of
 from reports.statistics.results import Results
 from steeplechase.analysis.difference import ALPHA, Difference, SeedValues
@@ -21,7 +21,7 @@ from steeplechase.analysis.effects import difference_of, estimate
 from steeplechase.analysis.paired import holm
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.ledger.records import ArmRow, TrialStatus
+from steeplechase.ledger.records import ArmRow
 from steeplechase.ledger.stage_results import finite
 
 
@@ -127,12 +127,12 @@ class TokensToLoss:
 
 
 def target_loss_of(results: Results) -> float | None:
-    """Return the declared loss, or the lowest that every finished seed of the baseline which learned reaches."""
+    """Return the declared loss, or the lowest that every pretrained seed of the baseline which learned reaches."""
     if results.experiment.target_loss is not None:
         return results.experiment.target_loss
     stayed = stayed_of(BASELINE, results.learning)
-    finished = (trial for trial in ended_trials(results, BASELINE) if trial.status is TrialStatus.FINISHED)
-    curves = (curve_of_trial(trial) for trial in finished if trial.trial.seed not in stayed)
+    pretrained = (trial for trial in ended_trials(results, BASELINE) if is_pretrained(results, trial))
+    curves = (curve_of_trial(trial) for trial in pretrained if trial.trial.seed not in stayed)
     return max((min(curve.values()) for curve in curves if curve), default=None)
 
 

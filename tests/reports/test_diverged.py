@@ -1,12 +1,13 @@
 """What the finding of a report says of seeds that diverged."""
 
 from dataclasses import replace
+from statistics import fmean
 
 import pytest
 
 from reports.report import build
 from steeplechase.ledger.records import Status, TrialStatus
-from tests.factories.read_reports import rows_of
+from tests.factories.read_reports import picture, rows_of
 from tests.factories.reports import TOKENS, Trial, document, snapshot, tuned
 
 SEEDS = (1, 2, 3)
@@ -36,6 +37,28 @@ def test_every_arm_with_diverged_seeds_is_named_in_the_finding(lost: dict[str, t
     assert ("no arm can be compared: the baseline diverged" in finding) == (lost == {"baseline": SEEDS})
     assert finding.startswith("No result: 9 of 9 trials have ended") == (len(lost) == 3)
     assert "not been measured" not in finding
+
+
+def test_a_seed_that_diverged_in_fine_tuning_counts_in_all_that_is_read_from_its_pretraining() -> None:
+    """The mean of the results, the curve, and the loss that every seed of the baseline reaches."""
+    arms = {"baseline": {}, "wide": {"width": 512}}
+    losses = {"baseline": (4.0, 4.1, 4.3), "wide": (3.5, 3.6, 3.55)}
+    trials = [Trial(arm, seed).pretrained(loss) for arm, of in losses.items() for seed, loss in enumerate(of, 1)]
+    trials[2].record("fine_tune", "docs_pair#1", {"loss": "nan"}, Status.DIVERGED).status = TrialStatus.DIVERGED
+    built = build(snapshot(trials, arms, tasks=("docs_pair",), tuning_seeds=(1,), resolved=document(("docs_pair",))))
+    (measured,) = rows_of(built, "results", arm="baseline", metric="held_out_loss")
+    curves = picture(built, "curves")
+    assert curves is not None
+    end = [row for row in curves.numbers.rows if (row["arm"], row["tokens"]) == ("baseline", TOKENS)]
+    assert (
+        [(row["n"], row["loss"]) for row in end]
+        == [(measured["n"], measured["mean"])]
+        == [(3, fmean(losses["baseline"]))]
+    )
+    to_loss = {row["arm"]: row for row in rows_of(built, "tokens_to_loss")}
+    assert to_loss["wide"]["loss"] == max(losses["baseline"])
+    assert to_loss["baseline"]["reached"] == 3
+    assert to_loss["wide"]["tokens_ratio"] is not None
 
 
 def test_a_baseline_without_a_seed_that_ends_gets_no_more_seeds_and_the_finding_says_so() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from reports.formats import render
 from reports.number_format import sentence_of
 from reports.report import Report, build
-from tests.factories.read_reports import rows_of
+from tests.factories.read_reports import grid_of, rows_of
 from tests.factories.reports import Trial, document, shared, snapshot
 from tests.factories.stage_results import SQUAD_PART
 
@@ -95,5 +95,6 @@ def test_claims_about_costs_are_true_or_false() -> None:
     arms = {name: ARMS[name] for name in ("baseline", "wide")}
     built = build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2)) | {"claims": claims}))
     assert [row["verdict"] for row in rows_of(built, "claims")] == ["as stated here", "opposite here"]
+    assert grid_of(built, "claims").intervals == 0  # no estimates of a difference
     assert "as stated here" in built.finding
     assert "opposite here" in built.finding

@@ -247,8 +247,8 @@ class Results:
         return ended.count(TrialStatus.DIVERGED), len(ended)
 
     def _share(self, arm: str) -> float:
-        """Return the share of α spent with an arm's number of seeds."""
-        return self.looks.share(len(self.trials.get(arm, ())))
+        """Return the share of α spent with an arm's number of seeds that have ended, as `next_seeds` counts them."""
+        return self.looks.share(self.diverged(arm)[1])
 
     def decimals(self, metric: Metric) -> int:
         """Return the number of decimals of a metric in the whole report, by its standard deviation over seeds."""

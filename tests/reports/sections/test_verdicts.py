@@ -16,8 +16,18 @@ from reports.statistics.reading import results_of
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.analysis.group_sequential import Looks
 from steeplechase.analysis.paired import holm
+from steeplechase.ledger.records import TrialStatus
 from tests.factories.read_reports import grid_of, rows_of
-from tests.factories.reports import TOKENS, Trial, document, primary, search_design, snapshot, table2
+from tests.factories.reports import (
+    TOKENS,
+    Trial,
+    document,
+    primary,
+    search_design,
+    snapshot,
+    table2,
+    trials_of,
+)
 
 LOSS, SCORE = Metric("held_out_loss"), Metric("score")
 
@@ -106,6 +116,20 @@ def test_the_experiments_own_margin_comes_before_the_papers() -> None:
     named = replace(view, document={**view.document, "equivalence_margin": {"score": 0.001}})
     assert {row["margin"] for row in rows_of(build(view), "effects", metric="score")} == {5.0}
     assert {row["margin"] for row in rows_of(build(named), "effects", metric="score")} == {0.001}
+
+
+def test_seeds_that_have_not_ended_change_no_verdict_of_a_sequential_design() -> None:
+    """The look that they belong to is not completed, so that its share of the error is not spent."""
+    losses = {"baseline": (6.0, 6.05, 6.1, 6.02, 6.08), "wide": (5.93, 6.0, 5.99, 5.98, 6.0)}
+    rule = {"start": 3, "max": 7, "step": 2, "margin": {"held_out_loss": 0.01}}
+    resolved = document(pretraining={"tokens": TOKENS, "seeds": {"until_decided": rule}})
+    arms = {"baseline": {}, "wide": {"width": 512}}
+    waiting = [Trial(arm, seed, TrialStatus.WAITING) for arm in arms for seed in (6, 7)]
+    for trials in (trials_of(losses), [*trials_of(losses), *waiting]):
+        (row,) = rows_of(build(snapshot(trials, arms, resolved=resolved)), "effects")
+        of_five = stats.ttest_ind(losses["wide"], losses["baseline"], equal_var=False)
+        assert row["p"] == pytest.approx(of_five.pvalue / 0.25)
+        assert row["verdict"] == "undecided"
 
 
 def test_an_undecided_arm_has_a_number_of_seeds_to_decide() -> None:

@@ -18,7 +18,7 @@ UNKNOWN_NOTE = (
 )
 MOST_DECIMALS = 17
 FURTHER_DECIMALS = 3
-"""Of a bound that would be shown as 0."""
+"""Of a bound that would be shown as 0, or as a ratio of 1."""
 UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
@@ -75,15 +75,19 @@ def difference_text(difference: Difference, decimals: int) -> str:
 
 
 def _bound(value: float, decimals: int) -> str:
-    """Return a bound with more decimals where it rounds to 0, so that it shows on which side of 0 it is."""
-    shown = (places for places in range(decimals, decimals + FURTHER_DECIMALS + 1) if round(value, places))
-    return signed(value, next(shown, decimals))
+    return signed(value, decimals_beside(0.0, value, decimals))
+
+
+def decimals_beside(null: float, value: float, decimals: int) -> int:
+    """Return the decimals of a bound, more where it rounds to the null value, so that it shows its side of it."""
+    shown = (places for places in range(decimals, decimals + FURTHER_DECIMALS + 1) if round(value, places) != null)
+    return next(shown, decimals)
 
 
 def simultaneous_text(low: float | None, high: float | None, decimals: int) -> str:
     """Return `low to high`; 0, which the interval does not contain, is `> 0` or `< 0`; None is infinite."""
-    left = "−∞" if low is None else "> 0" if low == 0 else signed(low, decimals)
-    right = "+∞" if high is None else "< 0" if high == 0 else signed(high, decimals)
+    left = "−∞" if low is None else "> 0" if low == 0 else _bound(low, decimals)
+    right = "+∞" if high is None else "< 0" if high == 0 else _bound(high, decimals)
     return f"{left} to {right}"
 
 

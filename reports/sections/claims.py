@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
-from reports.number_format import NOTHING, UNKNOWN, counted, listed
-from reports.section import DELTA, Content, Section, difference_in, interval_cell, number_text, p_value
+from reports.number_format import NOTHING, UNKNOWN, counted, listed, signed
+from reports.section import DELTA, Content, Section, difference_in, interval_cell, known, number_text, p_value
 from reports.sections.post_hoc_additions import added_text
 from reports.statistics.claims import EXPERIMENT, PAPER, ClaimOutcome, JudgedClaim, TestedClaim, judged_claims
 from reports.statistics.metrics import Metric
@@ -59,7 +58,7 @@ def _columns(results: Results, rows: Sequence[Row]) -> list[Column]:
     def difference(row: Row) -> Cell:
         metric = Metric(str(row["metric"]))
         if metric.name in COSTS:
-            return replace(interval_cell(difference_in(row), 0), intervals=0)  # it has no spread
+            return Cell(known(row["delta"], lambda cost: signed(cost, 0)))  # it has no spread
         return interval_cell(difference_in(row), results.decimals(metric))
 
     def chance(name: str, unknown: str) -> Callable[[Row], str]:

@@ -11,7 +11,18 @@ from reports.figures.matplotlib_style import series_style
 from reports.figures.named_lines import named_panels
 from reports.figures.style import COLOURS, QUIET
 from reports.metric_clause import ARMS_NAMED
-from reports.number_format import NOTHING, TWO_SEEDS, UNKNOWN, fixed, listed, p_text, scientific, short, short_range
+from reports.number_format import (
+    NOTHING,
+    TWO_SEEDS,
+    UNKNOWN,
+    decimals_beside,
+    fixed,
+    listed,
+    p_text,
+    scientific,
+    short,
+    short_range,
+)
 from reports.section import Content, Section
 from reports.statistics.results import Results
 from reports.statistics.tokens_to_loss import (
@@ -42,9 +53,15 @@ def ratio_text(ratio: Ratio | None) -> str:
     """Return `0.116 [0.102, 0.131]`; a single seed has no interval."""
     if ratio is None:
         return NOTHING
-    value, low, high = (UNKNOWN if each is None else fixed(each, 3 if each < 1 else 2) for each in ratio[1:])
-    marked = TWO_SEEDS if ratio.n == 2 else ""
-    return f"{value} [{UNKNOWN}]" if ratio.low is None else f"{value} [{low}, {high}]{marked}"
+    value, marked = fixed(ratio.value, _decimals(ratio.value)), TWO_SEEDS if ratio.n == 2 else ""
+    if ratio.low is None or ratio.high is None:
+        return f"{value} [{UNKNOWN}]"
+    low, high = (fixed(bound, decimals_beside(1.0, bound, _decimals(bound))) for bound in (ratio.low, ratio.high))
+    return f"{value} [{low}, {high}]{marked}"
+
+
+def _decimals(ratio: float) -> int:
+    return 3 if ratio < 1 else 2
 
 
 def ratio_cell(ratio: Ratio | None, text: str = "") -> Cell:

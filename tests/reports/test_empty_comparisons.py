@@ -95,6 +95,8 @@ def test_claims_about_costs_are_true_or_false() -> None:
     arms = {name: ARMS[name] for name in ("baseline", "wide")}
     built = build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2)) | {"claims": claims}))
     assert [row["verdict"] for row in rows_of(built, "claims")] == ["as stated here", "opposite here"]
-    assert grid_of(built, "claims").intervals == 0  # no estimates of a difference
+    claims_shown = grid_of(built, "claims")
+    assert claims_shown.intervals == 0  # no estimates of a difference
+    assert [row[-1].text for row in claims_shown.rows] == ["−300000", "0"]
     assert "as stated here" in built.finding
     assert "opposite here" in built.finding

@@ -3,7 +3,9 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reports.number_format import counted, difference_text, p_text, short_range
+from reports.number_format import counted, difference_text, p_text, short_range, simultaneous_text
+from reports.sections.tokens_to_loss import ratio_text
+from reports.statistics.tokens_to_loss import Ratio
 from reports.table import BRIEF_ROWS, Column, Grid, grid, packed
 from steeplechase.analysis.difference import ALPHA, Difference
 
@@ -88,12 +90,25 @@ def test_a_printed_p_is_on_the_side_of_the_level_where_the_p_is(p: float) -> Non
 @given(st.floats(0.0001, 3), st.floats(-3, 3), st.integers(1, 4))
 @example(2.487404, -0.002695, 1)
 def test_a_printed_interval_is_on_the_side_of_0_where_the_interval_is(width: float, low: float, places: int) -> None:
-    difference = Difference(3, low + width / 2, low, low + width)
-    _, bounds = difference_text(difference, places).replace("−", "-").removesuffix("]").split("[")
-    for text, bound in zip(bounds.split(", "), (difference.low, difference.high), strict=True):
-        assert bound is not None
-        assert abs(float(text) - bound) <= 0.5 * 10**-places + 1e-12
-        assert float(text) * bound > 0 or abs(bound) <= 0.51 * 10 ** -(places + 3)
+    bounds = low, low + width
+    _, own = difference_text(Difference(3, low + width / 2, *bounds), places).removesuffix("]").split("[")
+    simultaneous = simultaneous_text(*(bound or None for bound in bounds), places)
+    for texts in (own.split(", "), simultaneous.split(" to ")):
+        for text, bound in zip(texts, bounds, strict=True):
+            if bound:
+                printed = float(text.replace("−", "-"))
+                assert abs(printed - bound) <= 0.5 * 10**-places + 1e-12
+                assert printed * bound > 0 or abs(bound) <= 0.51 * 10 ** -(places + 3)
+
+
+@given(st.floats(0.0001, 3), st.floats(0.01, 2))
+@example(0.8, 0.2004)
+@example(0.8, 0.1997)
+def test_a_printed_ratio_is_on_the_side_of_1_where_its_interval_is(low: float, width: float) -> None:
+    bounds = low, low + width
+    _, texts = ratio_text(Ratio(3, low + width / 2, *bounds)).removesuffix("]").split("[")
+    for text, bound in zip(texts.split(", "), bounds, strict=True):
+        assert (float(text) - 1) * (bound - 1) > 0 or abs(bound - 1) <= 1e-5
 
 
 @given(st.integers(0, 10_000))

@@ -32,13 +32,13 @@ class Reach:
 
 
 def losses_of(results: Results, arm: str) -> Losses:
-    """Return held-out loss by rung, then seed; none of diverged trials, and of arms whose loss is not comparable."""
+    """Return held-out loss by rung, then seed; none of seeds that diverged in pretraining, or of other losses."""
     if arm in results.once(with_other_loss):
         return {}
     losses: dict[int, dict[int, float]] = {}
     for history in results.trials[arm]:
-        finished = () if _diverged(history) else history.finished(PRETRAIN)
-        for _, result in with_results(finished, PretrainResult):
+        found = () if _diverged_in_pretraining(results, history) else history.finished(PRETRAIN)
+        for _, result in with_results(found, PretrainResult):
             tokens, loss = finite(result.tokens), finite(result.held_out_loss)
             if tokens is not None and loss is not None:
                 losses.setdefault(int(tokens), {})[history.trial.seed] = loss
@@ -112,8 +112,8 @@ def furthest_curves(results: Results, arm: str) -> tuple[HeldOutCurve, ...]:
     """
     if arm in results.once(with_other_loss):
         return ()
-    trials = (trial for trial in results.trials[arm] if is_pretrained(results, trial) or not _diverged(trial))
-    curves = [*map(curve_of_trial, trials)]
+    trials = results.trials[arm]
+    curves = [curve_of_trial(trial) for trial in trials if not _diverged_in_pretraining(results, trial)]
     furthest = max((max(points) for points in curves if points), default=0)
     return tuple(points for points in curves if points and max(points) == furthest)
 
@@ -123,8 +123,8 @@ def is_pretrained(results: Results, trial: TrialHistory) -> bool:
     return final_record(trial, results.snapshot.labels) is not None
 
 
-def _diverged(trial: TrialHistory) -> bool:
-    return trial.status is TrialStatus.DIVERGED
+def _diverged_in_pretraining(results: Results, trial: TrialHistory) -> bool:
+    return trial.status is TrialStatus.DIVERGED and not is_pretrained(results, trial)
 
 
 def ended_trials(results: Results, arm: str) -> tuple[TrialHistory, ...]:

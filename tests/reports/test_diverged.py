@@ -8,7 +8,7 @@ import pytest
 from reports.report import build
 from steeplechase.ledger.records import Status, TrialStatus
 from tests.factories.read_reports import picture, rows_of
-from tests.factories.reports import TOKENS, Trial, document, snapshot, tuned
+from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot, tuned
 
 SEEDS = (1, 2, 3)
 LOST = [
@@ -59,6 +59,24 @@ def test_a_seed_that_diverged_in_fine_tuning_counts_in_all_that_is_read_from_its
     assert to_loss["wide"]["loss"] == max(losses["baseline"])
     assert to_loss["baseline"]["reached"] == 3
     assert to_loss["wide"]["tokens_ratio"] is not None
+
+
+def test_candidates_are_ranked_at_seeds_at_which_the_baseline_diverged_in_fine_tuning_alone() -> None:
+    """The differences are those of the results."""
+    arms = {"baseline": {}, "c001": {"bottleneck_ratio": 2}}
+    trials = [
+        Trial(arm, seed).pretrained(6.0 - place + seed * (place + 1) / 50)
+        for place, arm in enumerate(arms)
+        for seed in (1, 2)
+    ]
+    trials[0].record("fine_tune", "docs_pair#1", {"loss": "nan"}, Status.DIVERGED).status = TrialStatus.DIVERGED
+    resolved = document(("docs_pair",), seeds=(1, 2), design=search_design())
+    built = build(snapshot(trials, arms, tasks=("docs_pair",), tuning_seeds=(1,), resolved=resolved))
+    (measured,) = rows_of(built, "results", arm="c001", metric="held_out_loss")
+    (ranked,) = rows_of(built, "candidates", arm="c001")
+    assert (ranked["rank"], ranked["seeds"]) == (1, "1 2")
+    assert ranked["delta"] == pytest.approx(measured["delta"])
+    assert not [note for note in built.notes if note.startswith("Not ranked")]
 
 
 def test_a_baseline_without_a_seed_that_ends_gets_no_more_seeds_and_the_finding_says_so() -> None:

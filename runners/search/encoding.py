@@ -10,11 +10,12 @@ from numpy.random import Generator
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by
 from search_space.layer_lists import DEPTHS, list_in
-from search_space.overrides import InvalidOverride, absolute_path, apply
+from search_space.overrides import InvalidOverride, absolute_path, applied, apply
 from search_space.program_parser import parse_program
 from search_space.structure import Choose as GeneChoice
 from search_space.structure.option import StackName, program_of
 from steeplechase.configuration.arm import Arm
+from steeplechase.configuration.designs.axes import equals_baseline
 from steeplechase.configuration.designs.search import Search, by_layer
 from steeplechase.foundation.canonical import canonical, canonical_text, fingerprint
 from steeplechase.foundation.schema import JsonValue, cached_until_options_change
@@ -45,7 +46,7 @@ class Suggests(Protocol):
 def draw(design: Search, baseline: Candidate, choose: Choose) -> dict[str, Any] | None:
     """Draw a value on every axis of the point; fields of an option only if that option is selected.
 
-    Return None if an option is invalid with the baseline's recipe.
+    Return None if the options are of a wrong type together; rules that other axes may keep are not asked.
     """
     point: dict[str, Any] = {}
     paths = tuple(sorted(design.space, key=lambda path: path.count(".")))
@@ -83,12 +84,20 @@ def point_of(design: Search, candidate: Candidate) -> dict[str, str]:
             value = list_in(document["architecture"].get("layers"), path) or value
         if absolute_path(path)[-1] in DEPTHS and _has(document, path):
             value = _program_on_axis(design, path, candidate)
-        if value is not None:
-            point[path] = _label(value)
+        if value is not None or (None in design.space[path] and _has(document, path)):
+            point[path] = _label_on_axis(design, path, candidate, value)
     for stack, structure in design.structure.items():
         genome = structure.genome(candidate.architecture, stack) or {}
         point |= {f"{stack}/{gene}": value for gene, value in genome.items()}
     return point
+
+
+def _label_on_axis(design: Search, path: str, candidate: Candidate, value: Any) -> str:
+    """Return the label of a candidate's value; an axis may write it otherwise, as 0 for 0.0 or "3/2" for 1.5."""
+    values, label = design.space[path], _label(value)
+    if label in map(_label, values):
+        return label
+    return next((_label(each) for each in values if equals_baseline(candidate, {path: each})), label)
 
 
 def _program_on_axis(design: Search, path: str, candidate: Candidate) -> str:
@@ -243,9 +252,9 @@ def _axes_of(candidate: Candidate, paths: tuple[str, ...]) -> frozenset[str]:
 
 @cached_until_options_change
 def _axes_with(baseline: Candidate, options: str, paths: tuple[str, ...]) -> frozenset[str] | None:
-    """Return the axes that the baseline has with options, written as JSON; None if these are invalid in it."""
+    """Return the axes that the baseline has with options, written as JSON; None if these are of a wrong type."""
     try:
-        return _axes_of(apply(baseline, json.loads(options)), paths)
+        return _axes_of(applied(baseline, json.loads(options)), paths)
     except InvalidOverride:
         return None
 

@@ -107,7 +107,10 @@ def shifted_by_baseline(
         complete=complete,
         objectives=tuple(value + (new - old if name in MEASURED else 0.0) for name, value, old, new in values)
         if complete
-        else observation.objectives,
+        else tuple(
+            None if name in MEASURED else value
+            for name, value in zip(objectives, observation.objectives, strict=False)
+        ),
     )
 
 

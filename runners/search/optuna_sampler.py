@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 ASKS_BEFORE_UNIFORM = 20  # TPE may propose the same point repeatedly; afterwards points are drawn uniformly
 ASKS_PER_POINT = 200  # repeated and invalid points are redrawn this often; then the space counts as exhausted
+REJECTED_IN_A_ROW = 4096  # by brute force, which draws no point twice; then the space counts as exhausted too
 RELATIVE = ("gp", "nsga2")  # Optuna samples with these only on axes that all finished trials have
 
 Point = dict[str, Any]
@@ -82,7 +83,7 @@ class _CohortSampler:
         self._sampler, self._fixed = self._study.sampler, design.sampler in NON_ADAPTIVE
         self._uniform = optuna.samplers.RandomSampler(stream_seed(design.seed, "even proposals", cohort) % 2**32)
         self._proposed = sum(observation.proposed for observation in observations)
-        self._points: list[Point] = []
+        self._points, self._rejected = list[Point](), 0
         self._taken: Counter[str] = Counter()
         for observation in observations:
             if observation.proposed:
@@ -90,17 +91,16 @@ class _CohortSampler:
 
     def up_to(self, count: int) -> tuple[Point, ...]:
         """Return the first `count` points; fewer if the space is exhausted."""
-        points, rejections = self._points, 0
-        for _ in range(ASKS_PER_POINT * count):
-            if len(points) >= count or (rejections > ASKS_PER_POINT and self._fixed):
-                break
+        points, asked, most = self._points, 0, ASKS_PER_POINT * count
+        while len(points) < count and (self._rejected <= REJECTED_IN_A_ROW if self._fixed else asked < most):
+            asked += 1
             number, share = self._proposed + len(points), self._design.random_share
-            uniform = rejections >= ASKS_BEFORE_UNIFORM or int((number + 1) * share) > int(number * share)
+            uniform = self._rejected >= ASKS_BEFORE_UNIFORM or int((number + 1) * share) > int(number * share)
             self._study.sampler = self._uniform if uniform and not self._fixed else self._sampler
             trial, point = self._ask()
-            rejections += 1
+            self._rejected += 1
             if point is not None and self._accept(point):
-                rejections = 0
+                self._rejected = 0
                 points.append(point)
             elif not self._reject(trial):
                 break
@@ -199,19 +199,19 @@ def _study(
     direction = optuna.study.StudyDirection
     directions = [direction.MAXIMIZE if name in MAXIMISED else direction.MINIMIZE for name in design.objectives]
     study = optuna.create_study(directions=directions, sampler=samplers[design.sampler]())  # type: ignore[no-untyped-call]
-    told = enumerate(_as_told(design, observations))
+    told = enumerate(as_told(design, observations))
     trials = (_frozen_trial(design, baseline, observation, number, known) for number, observation in told)
     study.add_trials(filter(None, trials))
     return study
 
 
-def _as_told(design: Search, observations: tuple[Observation, ...]) -> Iterator[Observation]:
+def as_told(design: Search, observations: tuple[Observation, ...]) -> Iterator[Observation]:
     """Yield the observations; those without an end at their expected values where pruned trials cannot be used."""
     if len(design.objectives) == 1 and design.sampler not in RELATIVE:
         yield from observations
         return
     finished = [each for each in observations if each.complete]
-    reference = next((each for each in observations if not each.changes), None)
+    reference = next((each for each in reversed(observations) if not each.changes), None)  # others' have no rungs
     for each in observations:
         stopped = (bool(each.losses) or each.diverged) and not each.complete
         values = expected_values(design.objectives, each, reference, finished) if stopped else None

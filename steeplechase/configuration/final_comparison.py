@@ -3,6 +3,7 @@
 The finalists are listed; the components of the ablation are the winner's changes, one per axis.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -113,13 +114,16 @@ def ablation_of(components: Mapping[str, Changes], ablation: Ablation) -> list[O
 
 
 def components_of(changes: Changes) -> dict[str, dict[str, JsonValue]]:
-    """Return a candidate's changes by axis: an option with its fields is one."""
-    components: dict[str, dict[str, JsonValue]] = {}
+    """Return a candidate's changes by axis: an option with its fields is one.
+
+    Each has the name of its field; the part before it too where two parts have such a field.
+    """
+    components: dict[tuple[str, ...], dict[str, JsonValue]] = {}
     for path, value in changes.items():
         part, *fields = absolute_path(path)
-        name = fields[0] if part in OWN_FIELDS and fields else part
-        components.setdefault(name, {})[path] = value
-    return components
+        components.setdefault((part, fields[0]) if part in OWN_FIELDS and fields else (part,), {})[path] = value
+    uses = Counter(axis[-1] for axis in components)
+    return {axis[-1] if uses[axis[-1]] == 1 else ".".join(axis): each for axis, each in components.items()}
 
 
 def tuning_view(experiment: Experiment) -> Experiment:

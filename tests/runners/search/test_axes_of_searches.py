@@ -20,6 +20,14 @@ BASELINE = Candidate.model_validate({"architecture": {"depth": 2, "width": 64, "
 AXES: dict[str, dict[str, Any]] = {
     "integers": {"feed_forward_groups": (1, 2, 4), "bottleneck_ratio": (1, 2)},
     "floats": {"recipe.dropout": (0.0, 0.1, 0.25), "recipe.peak_learning_rate": (1e-4, 5e-4, 2e-3)},
+    "whole numbers for floats, and none": {
+        "recipe.dropout": (0, 0.1),
+        "recipe.weight_decay": (0, 1),
+        "key_width": (None, 16),
+        "bottleneck_ratio": (1, "3/2", 2.0),
+        "heads": (6,),
+        "width": (48,),
+    },
     "options": {
         "convolution": ({"kind": "none"}, {"kind": "dynamic"}, {"kind": "span_dynamic"}),
         "convolution.kernel_size": (3, 5, 9),
@@ -74,6 +82,11 @@ def test_the_ablation_takes_back_each_axis_of_sizes_by_layer_alone() -> None:
     found = changes_by_axis(design, BASELINE, changes)
     assert found == point
     assert {*components_of(found)} == {"heads", "feed_forward_width", "dropout"}
+    assert components_of({"recipe.dropout": 0.2, "heads": 2, "fine_tuning.dropout": 0}) == {
+        "recipe.dropout": {"recipe.dropout": 0.2},
+        "heads": {"heads": 2},
+        "fine_tuning.dropout": {"fine_tuning.dropout": 0},
+    }
     other = search({**space, "layers": ("s f", "(s f)*2")})
     program = difference(BASELINE, apply(BASELINE, {"layers": "s(heads=2) f r s f"}))
     assert changes_by_axis(other, BASELINE, program) == program  # heads of one layer alone are no value of the axis

@@ -87,6 +87,26 @@ def test_an_option_that_is_invalid_with_the_recipe_is_never_proposed() -> None:
     assert [point["convolution"]["kind"] for point in points] == ["none"]
 
 
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_an_option_that_fits_only_another_value_of_an_axis_is_proposed_with_it(sampler: str) -> None:
+    options = ({"kind": "none"}, {"kind": "dynamic", "kernel_size": 301})
+    design = search(sampler, space={"convolution": options, "recipe.sequence_length": (128, 256)})
+    points = propose(design, BASELINE, (), 1, 2)
+    assert {(point["convolution"]["kind"], point["recipe.sequence_length"]) for point in points} == {
+        ("none", 256),
+        ("dynamic", 256),
+    }
+
+
+def test_brute_force_finds_the_few_possible_points_of_a_space() -> None:
+    values = tuple(place / 100 for place in range(20))
+    design = search("brute_force", space={"recipe.dropout": values, "recipe.weight_decay": values})
+    known = KnownCandidates(design, BASELINE, ("recipe.dropout + recipe.weight_decay <= 0.01",))
+    points = propose(design, BASELINE, (), 0, 2, known=known)
+    points += propose(design, BASELINE, seen(points), 1, 2, known=known)
+    assert len({(point["recipe.dropout"], point["recipe.weight_decay"]) for point in points}) == len(points) == 3
+
+
 @pytest.mark.parametrize("sampler", ["random", "tpe", "brute_force"])
 def test_a_small_space_is_exhausted_and_then_the_run_ends(tmp_path: Path, sampler: str) -> None:
     space = {**SPACE, "convolution.kernel_size": KERNELS[:2]}

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from runners.search.observations import Observation, shifted_by_baseline
+from runners.search.optuna_sampler import as_told
 from runners.work_queue import Failure, StageTask
+from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.ledger.artifacts import Outcome
@@ -120,6 +122,19 @@ def test_warm_start_results_are_shifted_to_the_seeds_of_this_search(tmp_path: Pa
     assert (told.losses, told.objectives, told.complete) == ((4.0,), (2.5, 7.0), True)
     stopped = shifted_by_baseline(Observation({"depth": 2}, (5.0, 4.5), False), there, here, names)
     assert (stopped.losses, stopped.complete) == ((2.0,), False)
+    finished = Observation({"depth": 2}, (5.0, 4.5), True, (4.5, 7.0))
+    diverged = Observation({}, (6.0,), False, (None, 9.0), diverged=True)
+    told = shifted_by_baseline(finished, diverged, here, names)
+    assert (told.losses, told.objectives, told.complete) == ((2.0,), (None, 7.0), False)
+
+
+def test_a_stopped_candidate_is_compared_with_the_rungs_of_this_search_and_not_of_an_earlier_one() -> None:
+    earlier = Observation({}, (4.0,), True, (4.0,), proposed=False)
+    own = Observation({}, (6.0, 4.0), True, (4.0,), proposed=False)
+    stopped = Observation({"depth": 2}, (5.5,), False)
+    design = Search(space={"depth": (1, 2)}, sampler="gp")
+    told = [*as_told(design, (earlier, own, stopped))]
+    assert [each.values for each in told] == [(4.0,), (4.0,), (3.5,)]
 
 
 def test_audited_trials_are_trained_to_the_end_and_stay_stopped(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def _scales_of(file: Path, files_left: int) -> tuple[dict[str, Node], str | None
         document, mistakes = read_document(str(file), read_text(file))
     except UserError as refusal:
         return {}, refusal.lines[0].removeprefix(f"{file}: ")
-    section = document.nodes.get(SCALES_KEY)
+    section = child(with_paths_beside(document, file.parent), SCALES_KEY)
     if mistakes:
         return {}, f"line {mistakes[0].line}: {mistakes[0].message}"
     if not isinstance(section, Entries) or not section.nodes:

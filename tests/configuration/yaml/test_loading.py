@@ -157,6 +157,15 @@ def test_a_scale_merges_mappings_and_replaces_all_else(tmp_path: Path) -> None:
     assert small_document == {"shape": {"kind": "round", "radius": 1, "holes": 2}, "layers": (5,)}
 
 
+def test_a_path_of_an_inherited_scale_is_beside_the_file_that_has_it(tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (tmp_path / "text.txt").touch()
+    (tmp_path / "outer.yaml").write_text("scales: {small: {free: {path: text.txt}}}\n")
+    (inner / "f.yaml").write_text("scales: {like: ../outer.yaml}\n")
+    assert Path(load(inner / "f.yaml", Plate, "small").free["path"]).samefile(tmp_path / "text.txt")
+
+
 def test_every_scale_is_validated_and_a_mistake_is_reported_once(refusal_lines: Any) -> None:
     text = "layers: [1, 2]\ndepth: x\nshape:\n  kind: round\nscales:\n  a: {layers: [0]}\n  b: {}\n  c: {titel: x}\n"
     expected = (

@@ -10,7 +10,7 @@ from pydantic import Field
 from search_space.candidate import Candidate
 from search_space.constraints import Constraint
 from search_space.objective import Objective
-from search_space.overrides import InvalidOverride, apply
+from search_space.overrides import InvalidOverride, applied
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.arms import ArmTable, Rules, without_repeats
@@ -291,7 +291,7 @@ def objectives_of(experiment: Experiment) -> Iterator[Objective]:
 
 
 def searched_objectives(experiment: Experiment) -> Iterator[Objective]:
-    """Yield the objectives at the points of a search's axes of objectives; invalid ones are left out."""
+    """Yield the objectives at the points of a search's axes of objectives, whatever other axes must have for them."""
     for point in experiment.search.objective_points if experiment.search else ():
         with suppress(InvalidOverride):  # the design's own violations say why
-            yield apply(experiment.baseline, point).objective
+            yield applied(experiment.baseline, point).objective

@@ -44,10 +44,10 @@ def grid(axes: Axes, baseline: Candidate) -> Iterator[dict[str, Any]]:
 
 
 def present(path: str, changes: Changes, baseline: Candidate) -> bool:
-    """Return whether the baseline with the changes has the field; violated size constraints are ignored."""
+    """Return whether the baseline with the changes has the field, whatever rules they break."""
     parents = {other: value for other, value in changes.items() if path.startswith(f"{other}.")}
     try:
-        changed = apply(baseline, parents)
+        changed = applied(baseline, parents)
     except InvalidOverride:
         return True  # reported at its own location
     if changed.architecture.is_counted and absolute_path(path)[:-1] == ARGUMENTS:

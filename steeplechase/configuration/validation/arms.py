@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
-from search_space.overrides import absolute_path
+from search_space.architecture import Architecture
+from search_space.overrides import InvalidOverride, absolute_path, applied
 from search_space.released.papers import published
+from steeplechase.configuration.designs.point import label
 from steeplechase.configuration.experiment import Experiment, objectives_of, searched_objectives
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from steeplechase.foundation.errors import Violation, closest, did_you_mean
@@ -19,11 +22,26 @@ def objective_violations(experiment: Experiment) -> Iterator[Violation]:
 
 
 def _evaluation_length_violations(experiment: Experiment) -> Iterator[Violation]:
-    """Yield the arms that cannot read the sequences of the evaluation set, whatever the length that they train on."""
+    """Yield what cannot read the sequences of the evaluation set, whatever the length that it is trained on."""
     reference = experiment.pretraining.evaluation_reference or experiment.baseline
-    for arm in experiment.accepted_arms if experiment.pretrains else ():
-        if reason := arm.candidate.architecture.too_long(reference.recipe.sequence_length):
-            yield Violation(("design",), f"{arm.name} is evaluated on the same sequences as all arms: {reason}")
+    for name, architecture in architectures_by_positions(experiment).items() if experiment.pretrains else ():
+        if reason := architecture.too_long(reference.recipe.sequence_length):
+            yield Violation(("design",), f"{name} is evaluated on the same sequences as all arms: {reason}")
+
+
+POSITION_PATHS = ("architecture", "positions"), ("architecture", "position")
+"""Axes that decide how long a sequence may be."""
+
+
+def architectures_by_positions(experiment: Experiment) -> dict[str, Architecture]:
+    """Return the architecture of every arm, and of the baseline with every value of a search's axes of positions."""
+    found = {arm.name: arm.candidate.architecture for arm in experiment.accepted_arms}
+    space = experiment.search.space if experiment.search else {}
+    for path in (path for path in space if absolute_path(path)[:2] in POSITION_PATHS):
+        for value in space[path]:
+            with suppress(InvalidOverride):  # the design's own violations say why
+                found[f"{path} {label(value)}"] = applied(experiment.baseline, {path: value}).architecture
+    return found
 
 
 def _evaluation_violations(experiment: Experiment) -> Iterator[Violation]:

@@ -1,19 +1,17 @@
 """Rules of `fine_tuning`: single tasks, searched settings, language-model losses, tasks made of others."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel
-from search_space.overrides import InvalidOverride, absolute_path, apply
 from search_space.recipe import SHORTEST_SEQUENCE
-from steeplechase.configuration.designs.point import label
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning, SettingsSearch, TaskTraining
 from steeplechase.configuration.fine_tuning_runs import is_frozen, settings_of
 from steeplechase.configuration.metrics import BUILT_IN_METRICS
 from steeplechase.configuration.stage_label import MINIMAL_PAIRS, TASK_STAGES, UNTRAINED
+from steeplechase.configuration.validation.arms import architectures_by_positions
 from steeplechase.configuration.validation.source_encoder import source_encoder_violations
 from steeplechase.foundation.errors import Violation, did_you_mean, listed_twice
 from steeplechase.tasks.downstream import task_names
@@ -29,8 +27,6 @@ from steeplechase.tasks.own_tasks.derived import (
 
 RESERVED = frozenset({*BUILT_IN_METRICS, UNTRAINED, *TASK_STAGES})
 """Names of metrics and stages, which would be ambiguous in tables and labels."""
-POSITION_PATHS = ("architecture", "positions"), ("architecture", "position")
-"""Axes that decide how long a sequence may be."""
 
 
 def language_model_loss_violations(experiment: Experiment) -> Iterator[Violation]:
@@ -158,12 +154,7 @@ def _short_sequences(tuning: FineTuning) -> Iterator[Violation]:
 def _long_sequences(experiment: Experiment, used: Sequence[str]) -> Iterator[Violation]:
     """Yield the sequence lengths that the positions of an arm, or of a candidate of the search, cannot hold."""
     baseline = experiment.baseline.architecture
-    others = {arm.name: arm.candidate.architecture for arm in experiment.accepted_arms}
-    space = experiment.search.space if experiment.search else {}
-    for path in (path for path in space if absolute_path(path)[:2] in POSITION_PATHS):
-        for value in space[path]:
-            with suppress(InvalidOverride):  # the design's own violations say why
-                others[f"{path} {label(value)}"] = apply(experiment.baseline, {path: value}).architecture
+    others = architectures_by_positions(experiment)
     lengths = _lengths(experiment.fine_tuning)
     own = all(("by_task", task) in lengths for task in used)
     for location, length in lengths.items():

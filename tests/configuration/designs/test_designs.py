@@ -57,6 +57,15 @@ def test_one_factor_gives_the_baseline_and_one_arm_per_value_each_changed_in_tha
     assert violation_lines(design) == []
 
 
+def test_a_field_is_no_axis_of_an_option_without_it_that_fits_another_value_alone() -> None:
+    objectives, sides = ("masked_language_model", "language_model"), ("bidirectional", "left_to_right")
+    axes = {"objective": objectives, "objective.mask_rate": (0.1, 0.2), "visibility": sides}
+    design = Factorial.model_validate({"vary": axes})
+    points = [point.changes for point in design.points(ELECTRA_SMALL)]
+    assert len(points) == design.size(ELECTRA_SMALL) == 6
+    assert {"objective": "language_model", "visibility": "left_to_right"} in points
+
+
 def test_two_axes_with_one_last_word_have_names_of_their_own() -> None:
     values = {"recipe.peak_learning_rate": (1e-3,), "fine_tuning.peak_learning_rate": (1e-3, 2e-3)}
     names = [arm.name for arm in arms_of(OneFactor(vary=values))[1:]]

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from steeplechase.configuration.experiment import objectives_of
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.policies.policy import Tournament
 from steeplechase.configuration.validation.search import finishing_notes, finishing_warnings, most_finished
 from steeplechase.foundation.errors import ConfigurationError
+from tests.factories.simulated_training import ARCHITECTURE, RECIPE, SEARCH, search
 from tests.runners.policies.test_evolution import POINTS, raced
 
 TEXT = """
@@ -62,6 +64,10 @@ def test_a_search_with_a_candidate_is_accepted(tmp_path: Path, design: str) -> N
             "space: { architecture.heads: [1], heads: [4] }",
             "1 of 1 tried: architecture.heads is the field heads, which is",
         ),
+        (
+            "space: { positions: [16, 64], recipe.sequence_length: [16, 32] }",
+            "8: design: positions 16 is evaluated on the same sequences as all arms: 32 is longer than the 16",
+        ),
         ("space: { hedas: [1, 4] }", "8: design.space.hedas: hedas is not a field of architecture"),
         (
             "space: { vocabulary_size: [100, 200] }",
@@ -82,6 +88,14 @@ def test_a_search_with_a_candidate_is_accepted(tmp_path: Path, design: str) -> N
 def test_a_search_without_a_candidate_is_refused(tmp_path: Path, design: str, said: str) -> None:
     (line,) = refused(tmp_path, design)
     assert said in line
+
+
+def test_the_objectives_of_a_search_include_those_that_need_a_value_of_another_axis(tmp_path: Path) -> None:
+    architecture, objective = {**ARCHITECTURE, "segments": 1}, {"kind": "masked_language_model"}
+    baseline = {"architecture": architecture, "objective": objective, "recipe": RECIPE}
+    space = {"objective": ["masked_language_model", "sentence_order_prediction"], "segments": [1, 2]}
+    experiment = search(tmp_path, baseline=baseline, design={**SEARCH, "space": space})
+    assert any(objective.packing.reads_sentences for objective in objectives_of(experiment))
 
 
 def test_constraints_that_leave_the_baseline_alone_are_refused(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from reports.statistics.cell_test import CellTest
 from reports.statistics.metrics import Metric
 from steeplechase.analysis.difference import ALPHA, MeanTest
 from steeplechase.analysis.effects import equivalence_p, stacked
-from steeplechase.analysis.estimates import Estimates
 from steeplechase.analysis.graphical import gated, graphical_test, holm
 from steeplechase.analysis.group_sequential import Looks
 from steeplechase.analysis.paired import holm as holm_p
@@ -99,7 +98,7 @@ class Comparison:
 
     @property
     def p(self) -> float | None:
-        """The two-sided p of the test that decides, divided by the share of α spent at this look."""
+        """The two-sided p, of two tests the larger, divided by the share of α spent at this look."""
         return None if self._estimate is None else self.tested.spent(self._estimate[3])
 
     @property
@@ -181,8 +180,7 @@ def _gated(tests: Sequence[CellTest]) -> list[Corrected]:
     arms = int(known.sum()) // metrics
     spent = np.array([test.share for test in tests])
     graph = gated(arms) if metrics == 2 else holm(arms * metrics)
-    tested = Estimates(estimates.value[known], estimates.standard_error[known], estimates.degrees[known])
-    found = step_down(tested, graph, spent=spent[known])
+    found = step_down(estimates[known], graph, spent=spent[known])
     return _in_place(known, found.adjusted_p, found.level, found.low, found.high)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steeplechase.analysis.difference import CONFIDENCE, Difference, Effect, MeanTest, SeedValues
-from steeplechase.analysis.distributions import Values, t_quantile
+from steeplechase.analysis.distributions import Values
 from steeplechase.analysis.estimates import Estimates, Moments
 from steeplechase.analysis.paired import interval, vary
 from steeplechase.analysis.shapes import Float
@@ -90,20 +90,22 @@ def contrast_estimate(
 
 
 def wider(found: Estimates, other: Estimates | None) -> Estimates:
-    """Return by cell, at the value of the first, the error of the estimate whose 95% interval is wider.
+    """Return by cell, at the value of the first, the estimate whose 95% interval is wider, and the other beside it.
 
-    At 5% its error rate is at most that of either; the larger error with the fewer degrees of freedom would be safe
-    too and lose half of the power at three seeds (docs/statistics.md).
+    A hypothesis is rejected where both reject it, so that at every level the error rate is at most that of either.
+    The larger error with the fewer degrees of freedom would be safe too and lose half of the power at three seeds
+    (docs/statistics.md).
     """
     if other is None:
         return found
-    half, half_of_other = (t_quantile(1 - CONFIDENCE, each.degrees) * each.standard_error for each in (found, other))
+    half, half_of_other = (each.half_width(1 - CONFIDENCE) for each in (found, other))
     takes_other = np.isnan(half) | (half_of_other > half)
-    error, degrees = (
-        np.where(takes_other, *each)
-        for each in ((other.standard_error, found.standard_error), (other.degrees, found.degrees))
+    errors, degrees = (found.standard_error, other.standard_error), (found.degrees, other.degrees)
+    wide, narrow = (
+        (np.where(takes, errors[1], errors[0]), np.where(takes, degrees[1], degrees[0]))
+        for takes in (takes_other, ~takes_other)
     )
-    return Estimates(found.value, error, degrees)
+    return Estimates(found.value, *wide, Estimates(found.value, *narrow))
 
 
 def equivalence_p(estimates: Estimates, margin: ArrayLike) -> Values:
@@ -164,7 +166,9 @@ def _variance(sample: tuple[float, ...]) -> float:
 def stacked(estimates: Sequence[Estimates]) -> Estimates:
     """Return estimates of one cell each as estimates of that many cells."""
     parts = ([getattr(each, name) for each in estimates] for name in ("value", "standard_error", "degrees"))
-    return Estimates(*(np.concatenate(part) if part else np.empty(0) for part in parts))
+    value, error, degrees = (np.concatenate(part) if part else np.empty(0) for part in parts)
+    has_two = any(each.beside is not None for each in estimates)
+    return Estimates(value, error, degrees, stacked([each.beside or each for each in estimates]) if has_two else None)
 
 
 def paired(values: SeedValues, others: SeedValues, confidence: float = CONFIDENCE) -> Difference:

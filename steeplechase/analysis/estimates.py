@@ -5,6 +5,7 @@ several tests take one form. A cell with too few seeds, or whose seeds show no s
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +33,18 @@ class Estimates:
     value: Values
     standard_error: Values
     degrees: Values
+    beside: "Estimates | None" = None
+    """The same values by another test: p is the larger of both, an interval at any level the wider of both."""
+
+    def __getitem__(self, cells: Any) -> "Estimates":
+        """Return some cells."""
+        beside = None if self.beside is None else self.beside[cells]
+        return Estimates(self.value[cells], self.standard_error[cells], self.degrees[cells], beside)
+
+    def __neg__(self) -> "Estimates":
+        """Return the estimates of the true values with the other sign."""
+        beside = None if self.beside is None else -self.beside
+        return Estimates(-self.value, self.standard_error, self.degrees, beside)
 
     def t(self, truth: ArrayLike = 0.0) -> Values:
         """Return t for a true value; NaN where there is no spread."""
@@ -41,19 +54,26 @@ class Estimates:
 
     def p(self, truth: ArrayLike = 0.0) -> Values:
         """Return the two-sided p of a true value."""
-        return t_p(self.t(truth), self.degrees)
+        own = t_p(self.t(truth), self.degrees)
+        return own if self.beside is None else np.fmax(own, self.beside.p(truth))
 
     def p_above(self, truth: ArrayLike = 0.0) -> Values:
         """Return the one-sided p of the hypothesis that the true value is at most `truth`."""
-        return t_upper(self.t(truth), self.degrees)
+        own = t_upper(self.t(truth), self.degrees)
+        return own if self.beside is None else np.fmax(own, self.beside.p_above(truth))
 
     def p_below(self, truth: ArrayLike = 0.0) -> Values:
         """Return the one-sided p of the hypothesis that the true value is at least `truth`."""
-        return t_upper(-self.t(truth), self.degrees)
+        return (-self).p_above(np.negative(truth))
+
+    def half_width(self, alpha: ArrayLike) -> Values:
+        """Return half the width of the two-sided interval at the level 1 - alpha; infinite for alpha = 0."""
+        own = t_quantile(alpha, self.degrees) * self.standard_error
+        return np.asarray(own if self.beside is None else np.fmax(own, self.beside.half_width(alpha)))
 
     def interval(self, alpha: ArrayLike = 0.05) -> tuple[Values, Values]:
         """Return the bounds of the two-sided interval at the level 1 - alpha; infinite for alpha = 0."""
-        half_width = t_quantile(alpha, self.degrees) * self.standard_error
+        half_width = self.half_width(alpha)
         return self.value - half_width, self.value + half_width
 
 

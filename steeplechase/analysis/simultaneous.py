@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steeplechase.analysis.difference import ALPHA
-from steeplechase.analysis.distributions import t_quantile
 from steeplechase.analysis.estimates import Estimates
 from steeplechase.analysis.graphical import Graph, directed, graphical_test
 from steeplechase.analysis.shapes import Bool, Float
@@ -57,7 +56,7 @@ def step_down(estimates: Estimates, graph: Graph, alpha: float = ALPHA, spent: A
     above, below = np.split(found.rejected, 2, axis=-1)
     level_above, level_below = (each * spent for each in np.split(found.level, 2, axis=-1))
     low = np.where(above, 0.0, _lower(estimates, level_above))
-    high = np.where(below, 0.0, -_lower(_negative(estimates), level_below))
+    high = np.where(below, 0.0, -_lower(-estimates, level_below))
     adjusted = np.minimum(*np.split(found.adjusted_p, 2, axis=-1))
     level = 2 * np.where(estimates.value > 0, level_above, level_below)
     return Simultaneous(adjusted, level, low, high, above * 1.0 - below)
@@ -65,9 +64,4 @@ def step_down(estimates: Estimates, graph: Graph, alpha: float = ALPHA, spent: A
 
 def _lower(estimates: Estimates, level: Cells) -> Cells:
     """Return the one-sided lower bound at a level; minus infinity at level 0."""
-    half_width = t_quantile(np.minimum(1.0, 2 * level), estimates.degrees) * estimates.standard_error
-    return np.asarray(estimates.value - half_width)
-
-
-def _negative(estimates: Estimates) -> Estimates:
-    return Estimates(-estimates.value, estimates.standard_error, estimates.degrees)
+    return np.asarray(estimates.value - estimates.half_width(np.minimum(1.0, 2 * level)))

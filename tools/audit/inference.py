@@ -1,7 +1,8 @@
 """Differences of arms with their intervals, and corrections for several tests. What is unknown is NaN.
 
 Over seeds: Welch's t. Over seeds and examples: two crossed random effects, by the mean squares of the
-two-way analysis of variance (Searle, Casella and McCulloch 1992, chapter 4). The wider of the two decides.
+two-way analysis of variance (Searle, Casella and McCulloch 1992, chapter 4). An interval is the wider of the two, a p
+the larger.
 Corrections: Holm's, and the gate of the headline family as a graph (Bretz, Maurer, Brannath and Posch 2009).
 """
 
@@ -29,6 +30,8 @@ class Estimate(NamedTuple):
     error: float = math.nan
     degrees: float = math.nan
     n: int = 0
+    narrower: Sequence[tuple[float, float]] = ()
+    """Error and degrees of freedom of the other test of the same value, whose 95% interval is narrower."""
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -38,8 +41,10 @@ class Estimate(NamedTuple):
 
     def tails(self, bound: float) -> tuple[float, float]:
         """Return the one-sided p for a true value above the bound, and for one below."""
-        t = (self.value - bound) / self.error
-        return float(stats.t.sf(t, self.degrees)), float(stats.t.cdf(t, self.degrees))
+        tests = [(self.error, self.degrees), *self.narrower]
+        found = [(stats.t.sf(t, df), stats.t.cdf(t, df)) for e, df in tests for t in [(self.value - bound) / e]]
+        above, below = zip(*found, strict=True)
+        return float(max(above)), float(max(below))
 
     @property
     def p(self) -> float:
@@ -61,8 +66,9 @@ def contrast(samples: Sequence[BySeed], weights: Sequence[float], sets: Sequence
     answered = [arms for arms in tables if min(map(len, arms)) > 1]
     found = [_over_seeds(values)] if n > 1 and any(map(np.ptp, values)) else []
     found += [_two_way(values, answered)] if n > 1 and answered else []
-    widest = max(found, key=lambda each: stats.t.isf(ALPHA / 2, each[1]) * each[0], default=(math.nan, math.nan))
-    return Estimate(value, *widest, n)
+    narrower = sorted(found, key=lambda each: stats.t.isf(ALPHA / 2, each[1]) * each[0])
+    widest = narrower.pop() if narrower else (math.nan, math.nan)
+    return Estimate(value, *widest, n, narrower)
 
 
 def _weighted(arms: Sequence[BySeed], weights: Sequence[float]) -> list[np.ndarray]:

@@ -47,7 +47,7 @@ def _row(results: Results, judged: JudgedClaim) -> Row:
         "p_contradicted": judged.corrected.inside,
         "probability": tested.probability,
         "power": tested.power,
-        "reason": tested.reason if judged.outcome is ClaimOutcome.NOT_TESTED else None,
+        "reason": tested.reason if tested.on_learning or judged.outcome is ClaimOutcome.NOT_TESTED else None,
         **compared(tested.difference),
         "afterwards": added_text(results, tested.claim, tested.text),
         "departure": "; ".join(option.brief_departure for option in departing) or None,

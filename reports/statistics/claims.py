@@ -10,12 +10,13 @@ over the supports and over the contradictions, each at half of alpha, keeps the 
 alpha or below, for any dependence; with one claim on a direction this is the interval at 1 - alpha inside or outside
 the bounds. The outcome of each by itself is kept beside the corrected one.
 
-A claim is not tested on a task below a reference, where no arm measures what it is about, and on an arm that has not
-begun to learn; an ordering of the paper not on the held-out loss of arms of different objectives, which is that of
-one of them; one of "about level" has no support where a difference within its margin could hardly be shown, and
-may be contradicted. What is not tested counts in the family, as does a claim whose arms have not run yet: results
-decide which claims are tested, and a family that they made smaller would correct too little. An ordering of the paper
-is tested on the metrics that `paper.metrics` names, else on every headline metric.
+Where fewer than two seeds of an arm have begun to learn, a claim that one loss is lower is tested on how many have,
+by Fisher's exact test; where that could be significant, it and the test of means have half of the level each. A claim
+is not tested on a task below a reference, and else on an arm that has not begun to learn; an ordering of the paper
+not on the held-out loss of arms of different objectives; one of "about level" has no support where a difference
+within its margin could hardly be shown, and may be contradicted. What is not tested counts in the family, as does a
+claim whose arms have not run yet: results decide which claims are tested. An ordering is tested on the metrics that
+`paper.metrics` names, else on every headline metric.
 """
 
 import math
@@ -25,6 +26,7 @@ from enum import StrEnum
 
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.experiment import paper_margins_of
+from reports.statistics.learning import Learning, pair_that_may_differ
 from reports.statistics.metrics import Metric, below_reference_text, in_place_of_score
 from reports.statistics.results import Results
 from steeplechase.analysis.difference import ALPHA, Difference
@@ -32,6 +34,7 @@ from steeplechase.analysis.distributions import t_below
 from steeplechase.analysis.estimates import Estimates
 from steeplechase.analysis.paired import holm
 from steeplechase.analysis.power import power_of_t, power_of_t_within
+from steeplechase.analysis.proportions import fisher_tails
 from steeplechase.configuration.claims import Claim, Sign, parse_orderings
 from steeplechase.configuration.metrics import COSTS, HELD_OUT_LOSS, SCORE
 
@@ -86,6 +89,8 @@ class TestedClaim:
     has the claimed size; for `~`, if the true difference is 0. None where the claim has no size."""
     reason: str = ""
     """Why the claim is not tested, or cannot be supported."""
+    on_learning: bool = False
+    """Whether it is tested on how many seeds of its arms learn; `reason` has the numbers."""
 
     @property
     def is_random(self) -> bool:
@@ -174,9 +179,14 @@ def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
         return _of_costs(results, by, text, claim)
     metric = Metric(claim.metric)
     alpha = 1 - max(results.confidence(claim.first), results.confidence(claim.second))
+    pair = pair_that_may_differ(claim.arms, results.learning) if claim.metric == HELD_OUT_LOSS else []
+    alpha *= 0.5 if pair else 1.0
     difference = results.difference(claim.first, claim.second, metric)
     if reason := _untestable(results, claim) or (by == PAPER and _of_other_objectives(results, claim)):
-        return TestedClaim(claim, by, text, difference, pointwise=ClaimOutcome.NOT_TESTED, reason=reason)
+        untested = TestedClaim(claim, by, text, difference, pointwise=ClaimOutcome.NOT_TESTED, reason=reason)
+        few = any(results.too_few_learn(arm, claim.metric) for arm in claim.arms)
+        is_order = claim.sign is not Sign.LEVEL and not claim.size
+        return _on_learning(untested, pair, alpha) if few and pair and is_order else untested
     found = results.estimate(claim.first, claim.second, metric)
     return decide(claim, found, difference, alpha, by, text)
 
@@ -189,6 +199,18 @@ def _untestable(results: Results, claim: Claim) -> str:
         return below_reference_text(metric)
     few = [f"{arm} {partly[arm]}" for arm in claim.arms if results.too_few_learn(arm, claim.metric)]
     return f"seeds that left the plateau: {', '.join(few)}" if few else ""
+
+
+def _on_learning(untested: TestedClaim, pair: Sequence[Learning], alpha: float) -> TestedClaim:
+    """Return the claim that one loss is lower by how many seeds of both arms left the plateau of the loss."""
+    first, second = ((each.left, each.seeds) for each in pair)
+    tails = fisher_tails(first, second)
+    outside, inside = (p * ALPHA / alpha for p in (tails if untested.claim.sign is Sign.BELOW else tails[::-1]))
+    outcome = ClaimOutcome.SUPPORTED if outside <= inside else ClaimOutcome.CONTRADICTED
+    pointwise = outcome if min(outside, inside) <= ALPHA / 2 else ClaimOutcome.UNDECIDED
+    reason = f"seeds that left the plateau, by Fisher's test: {pair[0]} against {pair[1]}"
+    test = ClaimTest(min(1.0, outside), min(1.0, inside))
+    return replace(untested, test=test, pointwise=pointwise, reason=reason, on_learning=True)
 
 
 def _of_other_objectives(results: Results, claim: Claim) -> str:

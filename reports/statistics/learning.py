@@ -162,6 +162,12 @@ def can_differ(arm: Learning, baseline: Learning) -> bool:
     return smallest_fisher_p(arm.left + baseline.left, arm.seeds, baseline.seeds) <= ALPHA
 
 
+def pair_that_may_differ(arms: Iterable[str], learning: Mapping[str, Learning]) -> list[Learning]:
+    """Return the learning of two arms; nothing where Fisher's test of them cannot be significant."""
+    pair = [learning[arm] for arm in arms if arm in learning]
+    return pair if len(pair) == 2 and can_differ(*pair) else []
+
+
 def partly(arms: Iterable[str], learning: Mapping[str, Learning]) -> dict[str, Learning]:
     """Return of some arms those of which not every seed left."""
     return {arm: learning[arm] for arm in arms if arm in learning and learning[arm].stayed}

@@ -125,8 +125,12 @@ class Study:
 
     def cannot_judge(self, metric: str, *arms: str) -> bool:
         """Whether no arm exceeds the references, or fewer than two seeds of an arm left its plateau, others not."""
-        task, few = metric.partition(":")[0], (self.stuck.get(arm) and self.counts[arm][0] < 2 for arm in arms)
-        return task in self.below or (task == SCORE and not self.scored) or any(few)
+        task = metric.partition(":")[0]
+        return task in self.below or (task == SCORE and not self.scored) or self.few_learn(*arms)
+
+    def few_learn(self, *arms: str) -> bool:
+        """Whether fewer than two seeds of an arm left its plateau, others not."""
+        return any(self.stuck.get(arm) and self.counts[arm][0] < 2 for arm in arms)
 
     def asks_otherwise(self, metric: str, *arms: str) -> bool:
         """Whether the metric is the held-out loss and the arms are trained on different objectives."""

@@ -233,7 +233,15 @@ def claims(study: Study) -> list[Row]:
             (Estimate() if untestable else each).tails, claim.bounds
         )
         outside, inside = max(above_low, below_high), min(above_low + above_high, below_low + below_high)
-        p_values.append((np.nan if without_support else outside, inside))
+        p, share = [np.nan if without_support else outside, inside], 1.0
+        counts = {arm: study.counts[arm] for arm in (claim.first, claim.second) if arm in study.counts}
+        if claim.metric == LOSS and len(counts) == 2:
+            share = share_of_means({BASELINE: counts[claim.second], "first": counts[claim.first]})
+            if share < 1 and claim.sign != "~" and not claim.size and study.few_learn(*counts):
+                table = [[left, seeds - left] for left, seeds in counts.values()]
+                tails = ("greater", "less") if claim.sign == "<" else ("less", "greater")
+                p = [float(stats.fisher_exact(table, alternative=tail).pvalue) for tail in tails]
+        p_values.append(tuple(each / share for each in p))
     sides = np.reshape(p_values, (-1, 2)).T
     counted = (np.minimum(1.0, 2 * holm(np.nan_to_num(side, nan=1.0))) for side in sides)
     supported, contradicted = (np.where(np.isnan(side), np.nan, p) for side, p in zip(sides, counted, strict=True))

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from reports.report import build
 from reports.statistics.claims import ClaimOutcome, judged_claims
@@ -118,6 +119,36 @@ def test_where_no_seed_learns_one_sentence_says_it_and_why_a_claim_is_not_testab
     )
     assert "of 3 seeds of" not in report.finding
     assert "not testable at this size (seeds that left the plateau: width=512 0 of 3, baseline" in report.finding
+
+
+@pytest.mark.parametrize(
+    ("left", "verdict"),
+    [((5, 0), "as stated here"), ((0, 5), "opposite here"), ((4, 1), "not testable at this size")],
+)
+def test_a_claim_on_an_arm_that_has_not_begun_to_learn_is_tested_on_how_many_seeds_have(
+    left: tuple[int, int], verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learning = {
+        arm: Learning({seed: 1e5 if seed <= count else None for seed in range(1, 6)}, 9.0)
+        for arm, count in zip(("other", "baseline"), left, strict=True)
+    }
+    monkeypatch.setattr("reports.statistics.reading.learning_of", lambda _: learning)
+    trials = [
+        Trial(arm, seed).pretrained(8.0 + seed / 50 if each.exits[seed] else 9.0 + seed / 50)
+        for arm, each in learning.items()
+        for seed in each.exits
+    ]
+    claims = ["held_out_loss(other) < held_out_loss(baseline)", "held_out_loss(other) < held_out_loss(baseline) by 1"]
+    report = build(snapshot(trials, {"baseline": {}, "other": {"width": 512}}, resolved=document(claims=claims)))
+    tested, sized = rows_of(report, "claims")
+    assert tested["verdict"] == verdict
+    assert str(tested["reason"]).endswith(f"by Fisher's test: {left[0]} of 5 against {left[1]} of 5")
+    table = [[left[0], 5 - left[0]], [left[1], 5 - left[1]]]
+    oracle = [float(stats.fisher_exact(table, alternative=tail).pvalue) for tail in ("greater", "less")]
+    holm_sides_and_share = 2 * 2 * 2
+    assert tested["p_supported"] == pytest.approx(min(1.0, holm_sides_and_share * oracle[0]))
+    assert tested["p_contradicted"] == pytest.approx(min(1.0, holm_sides_and_share * oracle[1]))
+    assert sized["verdict"] == "not testable at this size"
 
 
 def test_seeds_without_a_curve_are_compared_beside_one_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,8 @@ def claim_rows(published: Path, experiments: Path) -> Iterator[ClaimRow]:
             for scale in tested.scales:
                 named, departure = f"{tested.experiment} {scale}", tested.departure
                 if (found := folders.get(f"{tested.experiment}-{scale}")) is not None:
-                    tests = _published_tests(tested, found, folders.values())
+                    told = filter(None, [tested.caveat])
+                    tests = _with_caveats(_published_tests(tested, found, folders.values()), (*told,))
                 else:
                     planned = cost(experiments / f"{tested.experiment}.yaml", scale)
                     tests = iter([_not_run(tested.claims, "; ".join(filter(None, (tested.not_run, planned))))])
@@ -91,6 +92,10 @@ def _published_tests(tested: DeclaredTest, found: _Published, folders: Iterable[
         yield from _of_training(tested, found, [*_of_study(found, folders)])
     else:
         yield from _of_speed(results_of(found.rows), tested.claims)
+
+
+def _with_caveats(tests: Iterable[ClaimRow], caveats: tuple[str, ...]) -> Iterator[ClaimRow]:
+    return (replace(test, caveats=(*test.caveats, *caveats)) for test in tests)
 
 
 def _not_run(claims: Iterable[str], reason: str) -> ClaimRow:
@@ -185,7 +190,7 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveat
     alone = (OVER_SEEDS_ALONE,) if of_examples and results.over_seeds_alone(claim.arms, metric) else ()
     row = judged(claim, str(verdict["verdict"]), found, difference, level, decimals)
     row = replace(row, scope=scope_text(results, claim.arms))
-    if verdict["verdict"] == ClaimOutcome.NOT_TESTED:
+    if verdict["reason"]:  # no difference of means is tested
         return replace(row, caveats=(str(verdict["reason"]), *caveats), estimate=None, detectable=NOTHING)
     return replace(row, caveats=(*needed, *caveats, *afterwards, *departures, *alone))
 
@@ -242,17 +247,18 @@ NOTE = (
     "A verdict is about models of the size, the training and the text beside it, and says nothing of others. It is "
     "that of the report: as stated here if a difference outside the claimed range, first minus second, is rejected "
     "at 5%, opposite here if one inside it is, open here otherwise, and not testable at this size on a task whose "
-    "references the arms do not exceed, on arms that have not begun to learn, and of about level with a power below "
-    "50%, unless it is opposite; by Holm's correction over all claims of the experiment, tested or not, of all "
-    "experiments that declare the same study, or of all searches that test one claim; a claim that was not declared "
-    "before the run is corrected for the declared ones and for all others that were not. Margins (within) are this "
-    "project's. Δ has its own 95% interval, over seeds and held-out sequences or dev examples, or, where it says "
-    "so, over seeds alone: too narrow, because the sampling error of the examples is not in it; chosen_final is the "
-    "final loss of the candidate that a search chose, in nats. n: pretraining seeds, where it says nothing else. "
-    "Passes over the text: pretraining tokens over those of the training text. Detectable: the true difference from "
-    "0 that is significant after the correction with a probability of 0.8 at this n and spread, whatever the "
-    "family's other claims show. Seeds that would decide: of both sides, for that probability if the true "
-    "difference and spread are the observed ones; where more examples are needed too, no number of seeds would do. "
+    "references the arms do not exceed, on arms that have not begun to learn, unless it is shown by how many of "
+    "their seeds have, and of about level with a power below 50%, unless it is opposite; by Holm's correction over "
+    "all claims of the experiment, tested or not, of all experiments that declare the same study, or of all "
+    "searches that test one claim; a claim that was not declared before the run is corrected for the declared ones "
+    "and for all others that were not. Margins (within) are this project's. Δ has its own 95% interval, over seeds "
+    "and held-out sequences or dev examples, or, where it says so, over seeds alone: too narrow, because the "
+    "sampling error of the examples is not in it; chosen_final is the final loss of the candidate that a search "
+    "chose, in nats. n: pretraining seeds, where it says nothing else. Passes over the text: pretraining tokens "
+    "over those of the training text. Detectable: the true difference from 0 that is significant after the "
+    "correction with a probability of 0.8 at this n and spread, whatever the family's other claims show. Seeds that "
+    "would decide: of both sides, for that probability if the true difference and spread are the observed ones; "
+    "where more examples are needed too, no number of seeds would do. "
     "Costs: all pretraining of the experiment, no cache."
 )
 

@@ -25,6 +25,8 @@ class DeclaredTest(Schema):
     """Why no report is published."""
     departure: str = ""
     """What the test has in place of the paper's setting, such as another objective."""
+    caveat: str = ""
+    """What is to be known of the published report that its rows do not say."""
 
     @field_validator("claims")
     @classmethod

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Iterator
 from reports.section import Section
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
+from search_space.objective import Objective
+from search_space.objective.masked_language_model import Masking
 from steeplechase.ledger.records import Record, shared_evaluation_set, with_results
 from steeplechase.ledger.stage_results import TokensResult
 
@@ -23,15 +25,17 @@ def evaluation_set_notes(
     tasks: bool,
     arms: Collection[str] = (),
     other_loss: Collection[str] = (),
+    visible: float = 0.0,
 ) -> Iterator[tuple[str, str]]:
     """Yield the condition on the evaluation set, and the loss of token frequencies; none before these exist.
 
-    `other_loss`: those of the arms that are measured on another evaluation set.
+    `other_loss`: those of the arms that are measured on another evaluation set. `visible`: the share of the predicted
+    tokens that keep their token, where the others are [MASK].
     """
     shared = tuple(shared)
     found = shared_evaluation_set(shared)
     if found is not None:
-        tokens = "held-out masked tokens" if objective == MASKED else "held-out tokens"
+        tokens = "held-out predicted tokens" if objective == MASKED else "held-out tokens"
         every = "all arms and seeds"
         who = f"all seeds of {', '.join(each for each in arms if each not in other_loss)}" if other_loss else every
         dev = f"{f'; {every} are evaluated' if other_loss else ' and'}, for each task, on the same dev examples"
@@ -40,8 +44,17 @@ def evaluation_set_notes(
         yield OTHER, "an arm with another held-out loss is measured on a set of its own, and compared on tasks alone"
     entropies = [result.validation_unigram_entropy for _, result in with_results(shared, TokensResult)]
     if objective == MASKED and entropies and entropies[-1] is not None:
+        entropy = entropies[-1]
         model = "a model that knows the token frequencies of the validation split alone"
-        yield ENTROPY, f"{entropies[-1]:.3f} nats, the loss on a masked token of {model}"
+        copied = f"; {(1 - visible) * entropy:.3f} if it also copies the {visible:.0%} that are left visible"
+        yield ENTROPY, f"{entropy:.3f} nats, the loss on predicted tokens of {model}{copied if visible else ''}"
+
+
+def _visible_share(objective: Objective) -> float:
+    """Return the share of the predicted tokens that are left as they are; 0 where some are replaced at random."""
+    if not isinstance(objective, Masking) or objective.random_token_share:
+        return 0.0
+    return 1 - objective.mask_token_share
 
 
 def _conditions(results: Results) -> Iterator[tuple[str, str]]:
@@ -53,6 +66,7 @@ def _conditions(results: Results) -> Iterator[tuple[str, str]]:
         tasks=bool(results.tasks),
         arms=[arm.name for arm in results.arms],
         other_loss=results.snapshot.arms_with_other_loss,
+        visible=_visible_share(results.experiment.baseline.objective),
     )
     yield from _sampling(results)
 

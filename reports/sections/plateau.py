@@ -18,8 +18,8 @@ from steeplechase.configuration.arm import BASELINE
 
 TITLE = "Seeds that left the plateau of the loss"
 NONE_LEARNS = (
-    "no seed of any arm left the plateau of the loss, near that of token frequencies, so that no means are compared: "
-    "train on more tokens, or with positions or a convolution with which models leave it earlier "
+    "no seed of any arm left the plateau of the loss, near that of a model without context, so that no means are "
+    "compared: train on more tokens, or with positions or a convolution with which models leave it earlier "
     "(docs/what_small_models_cannot_tell.md, The plateau)"
 )
 
@@ -102,7 +102,8 @@ def _notes(results: Results) -> Iterator[str]:
     if results.share_of_a_family < 1:
         yield (
             "It is tested here how many seeds learn, and the means of those that do: each of the two has half of the "
-            "5%, so that every p is doubled. Where Fisher's test could not be significant, means have all of it."
+            "5%, so that every p of an arm against the baseline is doubled, and that of a claim on the loss of arms "
+            "that Fisher's test could tell apart. Where it could not be significant, means have all of it."
         )
     fewest = min(learning, key=lambda each: each.seeds)
     yield (

@@ -115,7 +115,7 @@ def test_where_no_seed_learns_one_sentence_says_it_and_why_a_claim_is_not_testab
     resolved = document(claims=["held_out_loss(width=512) < held_out_loss(baseline)"])
     report = build(snapshot(trials, arms, resolved=resolved))
     assert report.finding.startswith(
-        "No seed of any arm left the plateau of the loss, near that of token frequencies"
+        "No seed of any arm left the plateau of the loss, near that of a model without context"
     )
     assert "of 3 seeds of" not in report.finding
     assert "not testable at this size (seeds that left the plateau: width=512 0 of 3, baseline" in report.finding

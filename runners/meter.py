@@ -6,8 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from runners.journal import Journal
 from runners.limits import Limits, Spent, tokens_of
 from runners.work_queue import StageTask, TaskId
+from steeplechase.ledger.amendments import declared_rows
+from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.sessions import Session
+from steeplechase.ledger.stage_results.training import DivergedPretraining, PretrainResult
+
+NOTHING = Spent()
 
 
 class LimitStop(Exception):
@@ -41,13 +46,41 @@ class SpentInLedger:
         return tokens_of(task), record.seconds * task.stage.declaration.processes
 
 
+def spent_on_hidden(rows: LedgerRows) -> Spent:
+    """Return what the computed stages have spent that the latest version of an experiment leaves out.
+
+    Tokens of the longer sequences count from the beginning of their training.
+    """
+    if (declared := declared_rows(rows)) is rows:
+        return NOTHING
+    shown = {record.sequence for record in declared.records()}
+    recipes = {arm.name: arm.candidate.recipe for arm in rows.arms()}
+    spent, trained = dict[TaskId, tuple[int, float]](), dict[str, int]()
+    for record in rows.records():
+        tokens, seconds = 0, record.seconds
+        if record.trial is not None and isinstance(record.result, PretrainResult | DivergedPretraining):
+            seconds *= recipes[record.trial.rpartition("/")[0]].processes
+            before, trained[record.trial] = trained.get(record.trial, 0), int(record.result.tokens)
+            tokens = trained[record.trial] - before
+        if record.sequence not in shown and not record.reused and record.status is not Status.FAILED:
+            spent[record.trial, record.label] = tokens, seconds
+    return Spent(
+        tokens=sum(each for each, _ in spent.values()), stage_seconds=sum(each for _, each in spent.values())
+    )
+
+
 class Meter:
-    """Holds a run against its limits."""
+    """Holds a run against its limits; `hidden` is what was spent on stages that the experiment leaves out now."""
 
     def __init__(
-        self, limits: Limits, journal: Journal, sessions: Iterable[Session] = (), began: float | None = None
+        self,
+        limits: Limits,
+        journal: Journal,
+        sessions: Iterable[Session] = (),
+        began: float | None = None,
+        hidden: Spent = NOTHING,
     ) -> None:
-        self._limits, self._journal = limits, journal
+        self._limits, self._journal, self._hidden = limits, journal, hidden
         self._began = time.monotonic() if began is None else began
         self._interrupted = sum(session.unfinished_seconds for session in sessions)
         self._starts: dict[TaskId, float] = {}
@@ -85,8 +118,8 @@ class Meter:
             self._counted, self._in_ledger = count, self._recorded.of(rows.records())
         return Spent(
             time.monotonic() - self._began,
-            self._in_ledger.tokens + sum(map(tokens_of, running.values())),
-            self._in_ledger.stage_seconds + self._interrupted + self.running_seconds(),
+            self._hidden.tokens + self._in_ledger.tokens + sum(map(tokens_of, running.values())),
+            self._hidden.stage_seconds + self._in_ledger.stage_seconds + self._interrupted + self.running_seconds(),
         )
 
     def running_seconds(self) -> float:

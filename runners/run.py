@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from runners.executors import Executor, open_executor
 from runners.journal import Journal
 from runners.limits import UNLIMITED, LimitReached
-from runners.meter import LimitStop, Meter
+from runners.meter import LimitStop, Meter, spent_on_hidden
 from runners.opening import RunRequest, open_ledger, refuse_missing_device, stages_of
 from runners.run_progress import RunProgress
 from runners.search.next_arms import importance_of_axes
@@ -58,7 +58,7 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
         if outdated := len(journal.outdated):
             counted = f"{outdated} finished fine-tunings from their predictions; nothing is trained"
             request.on_warning(f"fine_tuning.metrics have changed: computed for {counted}")
-        meter = Meter(settings, journal, sessions(ledger), began)
+        meter = Meter(settings, journal, sessions(ledger), began, spent_on_hidden(ledger))
         try:
             with timed(ledger, request, on_progress, meter) as reporter, _executor_of(request) as executor:
                 run_stages(journal, executor, reporter, meter)

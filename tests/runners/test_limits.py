@@ -11,7 +11,7 @@ import typer
 from runners.flags import WrongSetting
 from runners.journal import Journal
 from runners.limits import UNLIMITED, Limits, seconds_in, time_text
-from runners.meter import LimitStop, Meter
+from runners.meter import LimitStop, Meter, spent_on_hidden
 from runners.opening import RunRequest, open_ledger
 from runners.part import Part, part_of
 from runners.run import FAILED, run_stages, timed
@@ -24,6 +24,7 @@ from steeplechase.ledger.records import TrialStatus
 from steeplechase.ledger.sessions import sessions
 from steeplechase.ledger.snapshot import snapshot
 from tests.factories import simulated_training as simulated
+from tests.factories.grown_studies import study
 from tests.factories.simulated_training import Track, found
 from tests.factories.simulated_tune import Handed
 
@@ -48,7 +49,8 @@ def session(track: Track, ledger: Ledger, request: RunRequest, limits: Limits = 
     journal = track.journal(ledger)
     try:
         with timed(ledger, request, lambda progress: None) as reporter:
-            run_stages(journal, track.executor(), reporter, Meter(limits, journal, sessions(ledger)))
+            meter = Meter(limits, journal, sessions(ledger), hidden=spent_on_hidden(ledger))
+            run_stages(journal, track.executor(), reporter, meter)
     except LimitStop as stop:
         return stop.reason
     return None
@@ -74,6 +76,17 @@ def test_no_more_tokens_are_trained_on_than_the_limit_and_a_resumed_run_has_the_
         trials, undisturbed = found(snapshot(ledger))["trials"], found(whole.run())["trials"]
         assert [*trials] == [*undisturbed]
         assert [rows[0] for rows in trials.values()] == [rows[0] for rows in undisturbed.values()]
+
+
+def test_what_a_changed_file_leaves_out_counts_towards_the_limits(tmp_path: Path) -> None:
+    limits = Limits(stop_after_tokens=2 * TRIAL_TOKENS, stop_after_cost=20.0, price_per_hour=3600.0)
+    for arm, ends in (("narrow", None), ("dynamic", f"of which {2 * TRIAL_TOKENS} are used")):
+        track = Track(study(tmp_path, [arm], [1], []), tmp_path / "results", workers=1)
+        with ledger_of(track) as (ledger, request):
+            reason = session(track, ledger, request, limits)
+            assert (reason is None) if ends is None else (ends in str(reason))
+            spent = spent_on_hidden(ledger)
+            assert (spent.tokens, spent.stage_seconds) == ((0, 0.0) if ends is None else (TRIAL_TOKENS, 1.0))
 
 
 def test_every_trained_model_is_still_fine_tuned_at_the_limit_of_tokens(track: Track) -> None:

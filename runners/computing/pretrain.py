@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,17 +73,13 @@ def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValu
     forget_peak_memory(device)
     curve_interval = max(1, (stage.to_step - stage.from_step) // TRAIN_CURVE_POINTS)
 
+    measured = partial(_measured, stage, begun, evaluation_set, context.folder)
+
     def after(step: Step) -> None:
-        tokens = recipe.tokens_after(step.number)
         if step.number % curve_interval == 0 or step.number == stage.to_step:
-            curves.add_training(tokens, step)
-        if step.number in stage.evaluation_steps:
-            losses = held_out_losses(model, evaluation_set, recipe.precision)
-            if not math.isfinite(loss := mean_loss(losses)):
-                raise NotFinite(replace(step, loss=loss))
-            curves.held_out.append([tokens, loss])
-            if step.number == stage.to_step:
-                write_example_values(context.folder / HELD_OUT_LOSSES, {HELD_OUT_LOSS: losses.ravel()})
+            curves.add_training(recipe.tokens_after(step.number), step)
+        if step.number in stage.evaluation_steps and not math.isfinite(loss := measured(step.number)):
+            raise NotFinite(replace(step, loss=loss))
         checkpoints.save_if_due(step.number, curves)
         share = (step.number - stage.from_step) / (stage.to_step - stage.from_step)
         context.progress("pretraining", share, step.loss, step.tokens_per_second, peak_memory(device))
@@ -90,6 +87,8 @@ def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValu
     def reads_model(number: int) -> bool:
         return checkpoints.due(number) or number in stage.evaluation_steps
 
+    if stage.from_step == stage.to_step:  # larger batches than the baseline's reach two rungs with one update
+        measured(stage.to_step)
     try:
         with group_of(recipe.processes, PARTNER, _partner_job(stage, context), recipe.device == "cuda") as group:
             steps = range(begun.completed_steps, stage.to_step)
@@ -108,6 +107,17 @@ def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValu
         **({"earlier_seconds": round(checkpoints.earlier_seconds, 3)} if checkpoints.earlier_seconds else {}),
         **curves.document(),
     }
+
+
+def _measured(stage: PretrainStage, begun: "Started", examples: EvaluationSet, folder: Path, number: int) -> float:
+    """Return the held-out loss after an update; keep one that is finite."""
+    recipe = stage.candidate.recipe
+    losses = held_out_losses(begun.model, examples, recipe.precision)
+    if math.isfinite(loss := mean_loss(losses)):
+        begun.curves.held_out.append([recipe.tokens_after(number), loss])
+        if number == stage.to_step:
+            write_example_values(folder / HELD_OUT_LOSSES, {HELD_OUT_LOSS: losses.ravel()})
+    return loss
 
 
 @dataclass(frozen=True)

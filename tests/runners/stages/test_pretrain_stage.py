@@ -112,6 +112,16 @@ def test_two_processes_have_the_losses_of_one(inputs: dict[str, Path], tmp_path:
         assert np.asarray(points(together, curve)) == pytest.approx(np.asarray(points(alone, curve)), abs=1e-6)
 
 
+def test_two_rungs_that_one_update_reaches_have_equal_losses_and_weights(
+    inputs: dict[str, Path], tmp_path: Path
+) -> None:
+    first = computed(stage(0, 5), inputs, tmp_path / "first")
+    no_update = stage(5, 5).model_copy(update={"evaluation_steps": (5,)})
+    second = computed(no_update, {**inputs, "previous": tmp_path / "first"}, tmp_path / "second")
+    assert (second["tokens"], second["held_out_loss"]) == (first["tokens"], first["held_out_loss"])
+    assert weights(tmp_path / "second") == weights(tmp_path / "first")
+
+
 def test_a_warm_up_has_parts_as_large_as_those_of_one_process_of_a_group(
     inputs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

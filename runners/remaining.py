@@ -30,13 +30,14 @@ class Remaining:
     """The number of all stages of these arms, with and without results."""
 
     def stages(self, experiment: Experiment) -> list[Stage]:
-        """Return all of them; an arm's count for every candidate like it."""
-        trials = (
+        """Return all of them, those that arms share once; an arm's count for every candidate like it."""
+        trials = {stage.key: stage for stages in self.by_arm.values() for stage in stages}
+        others = (
             stage
             for arm in experiment.arms
-            for stage in self.by_arm.get(arm.name, []) * candidates_like(experiment, arm)
+            for stage in self.by_arm.get(arm.name, []) * (candidates_like(experiment, arm) - 1)
         )
-        return [*self.shared, *trials]
+        return [*self.shared, *trials.values(), *others]
 
 
 def remaining_of(

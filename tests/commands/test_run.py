@@ -76,6 +76,14 @@ def test_whole_trials_leave_nothing_to_compute_where_their_files_are_gone(
     assert {arm: 2 * len(stages) for arm, stages in left.by_arm.items()} == of_both
 
 
+def test_a_training_that_two_arms_share_is_left_once(tmp_path: Path) -> None:
+    arms = {"lengthened": {"recipe.long_sequence_share": 0.1, "recipe.long_sequence_length": 16}}
+    declared = simulated.experiment(tmp_path, design={"kind": "list", "arms": arms}, fine_tuning={})
+    places = ResultPaths.of(tmp_path / "results")
+    left = remaining_of(declared, stages_of(declared), WHOLE, places, places.store())
+    assert len(left.stages(declared)) == len(left.shared) + 2  # at two seeds
+
+
 def test_trials_that_a_run_takes_over_are_not_left_to_compute(tmp_path: Path) -> None:
     declared, source = simulated.small_table(tmp_path), tmp_path / "results"
     Track(declared, source).run()

@@ -35,7 +35,6 @@ from steeplechase.ledger.rows import R, document_of, parsed_text
 
 LEDGER_NAME = "ledger.sqlite"
 MACHINE_FAULTS = {
-    sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
@@ -45,6 +44,9 @@ MACHINE_FAULTS = {
     sqlite3.SQLITE_READONLY,
 }
 """Error codes of the machine; every other code means a damaged file."""
+
+HELD = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL)
+"""Error codes of locks that another program holds; the second of those of the log's index, as on NFS."""
 
 Numbered = TypeVar("Numbered", Record, Decision)
 NUMBERED_TABLES = ("records", "decisions")
@@ -268,7 +270,7 @@ class Ledger:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             code = getattr(error, "sqlite_errorcode", 0) % 256  # the rest of the code is detail
-            if code == sqlite3.SQLITE_BUSY:
+            if code in HELD:
                 raise MachineError(f"{self.path}: is locked by {writer_of(self.path)}; end it first") from error
             if code in MACHINE_FAULTS:
                 raise MachineError(f"{self.path}: {error}") from error

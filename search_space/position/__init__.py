@@ -189,7 +189,7 @@ class RotaryPositions(InScores):
 
     def sequence_operations(self, sizes: ScoreSizes) -> Operations:
         """Return the turn of the keys, those of a memory too."""
-        turned = sizes.heads * self.turned(sizes.keys // sizes.heads) * sizes.read // sizes.length
+        turned = sizes.key_heads * self.turned(sizes.keys // sizes.heads) * sizes.read // sizes.length
         return Operations(products=2 * turned, additions=turned)
 
     def query_operations(self, sizes: ScoreSizes) -> Operations:

@@ -21,6 +21,8 @@ class ScoreSizes:
     """Tokens of a sequence."""
     read: int
     """Tokens that a query may read, a memory's included."""
+    key_heads: int
+    """Heads of keys, each read by as many heads of queries."""
     looks_ahead: bool
     """Whether a query reads tokens behind its own."""
 

@@ -241,7 +241,7 @@ class SelfAttention(HeadSizes, LetteredSublayer):
 
     def _score_sizes(self, length: int) -> ScoreSizes:
         ahead = looks_ahead(self.visibility)
-        return ScoreSizes(self.width, self.heads, self.keys, length, length + self.memory, ahead)
+        return ScoreSizes(self.width, self.heads, self.keys, length, length + self.memory, self.key_heads, ahead)
 
     def query_operations(self, length: int) -> Operations:
         """Return the operations of a query that stands beside the content of a sequence, whose keys it reads."""

@@ -131,6 +131,15 @@ def test_the_closed_form_counts_the_matmuls_of_the_encoder(
     assert counter.get_total_flops() == counted
 
 
+@pytest.mark.parametrize("stored", [1, 2, 4])
+def test_rotary_positions_turn_the_queries_and_the_keys_that_are_stored(stored: int) -> None:
+    rotary, none = (
+        Architecture(width=24, heads=4, depth=2, key_value_heads=stored, position=kind).forward_flops(7)
+        for kind in ("rotary", "none")
+    )
+    assert rotary - none == 7 * 2 * (4 + stored) * 6 * 2  # positions, layers, heads, channels of a head, products
+
+
 @pytest.mark.parametrize("convolution", of_table_2(convolutions()), ids=lambda option: option.kind)
 @pytest.mark.parametrize("objective", [MaskedLanguageModel(), ReplacedTokenDetection()], ids=lambda each: each.kind)
 def test_the_closed_form_counts_the_matmuls_of_pretraining(objective: Objective, convolution: Convolution) -> None:

@@ -18,9 +18,11 @@ from steeplechase.configuration.designs.components import ComponentDesign, ListD
 from steeplechase.configuration.designs.factorial import Factorial, Zip
 from steeplechase.configuration.designs.point import Changes, label
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs, is_frozen
 from steeplechase.configuration.tuning import points_of
 from steeplechase.configuration.validation.search import finishing_warnings
 from steeplechase.foundation.devices import Device, is_gpu
+from steeplechase.tasks.own_tasks.derived import FeatureTask
 
 MISSING = object()
 
@@ -46,6 +48,7 @@ def warnings_of(
         *_evaluations(experiment),
         *finishing_warnings(experiment),
         *_written_text(experiment),
+        *_unread_texts(experiment),
         *memory,
     )
 
@@ -175,6 +178,37 @@ def _written_text(experiment: Experiment) -> Iterator[str]:
             f"fine_tuning.tasks: the targets of {', '.join(names)} have case and accents, which tokenizer "
             f"{experiment.tokenizer.kind} drops, so that no model can write them (a perfect German translation of "
             "Multi30k scores 20 BLEU). Write tokenizer: { kind: byte_bpe }"
+        )
+
+
+POOLED = ("single", "pair", "choice")
+"""Forms of tasks whose classifier reads one pooled vector."""
+BLIND = {("left_to_right", "first"): POOLED, ("right_to_left", "last"): POOLED, ("prefix", "first"): POOLED[1:]}
+"""By visibility and pooling, the forms of tasks whose pooled vector has not read the whole of their texts."""
+
+
+def _unread_texts(experiment: Experiment) -> Iterator[str]:
+    """Yield the arms whose classifier reads a token that is hidden from the text, by visibility and pooling."""
+    tuning = experiment.fine_tuning
+    runs = [
+        run
+        for run in fine_tuning_runs(tuning)
+        if not is_frozen(tuning, run.task) and not isinstance(tuning.own_tasks.get(run.task), FeatureTask)
+    ]
+    found: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for arm in experiment.arms:
+        visibility, own = arm.candidate.architecture.visibility, arm.candidate.fine_tuning.pooling
+        for run in runs:
+            pair = (visibility, own or run.settings.pooling)
+            if pair in BLIND and tuning.find(run.task).form in BLIND[pair]:
+                where = found.setdefault(pair, {"arms": set(), "tasks": set()})
+                where["arms"].add(arm.name)
+                where["tasks"].add(run.task)
+    for (direction, pooled), where in found.items():
+        yield (
+            f"{named(sorted(where['arms']), len(experiment.arms))}: with visibility {direction} the vector of "
+            f"fine_tuning.pooling {pooled} has not read the whole of a text of {', '.join(sorted(where['tasks']))}. "
+            f"Write pooling: {'last' if pooled == 'first' else 'first'}, or mean"
         )
 
 

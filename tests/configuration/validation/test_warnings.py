@@ -225,3 +225,30 @@ def test_a_card_is_warned_of_where_more_micro_batches_help_and_refused_where_the
         told = [line.split(": ")[1] for line in too_small_card(experiment, memory)]
         assert told == [f"cuda of {name}" for name in refused]
     assert [*too_small_card(experiment, 2**40)] == []
+
+
+@pytest.mark.parametrize(
+    ("arm", "tasks", "where"),
+    [
+        ("{ visibility: left_to_right }", "docs_pair, docs_answer", "docs_pair. Write pooling: last, or mean"),
+        ("{ visibility: left_to_right, fine_tuning: { pooling: last } }", "docs_pair", None),
+        (
+            "{ visibility: right_to_left, fine_tuning: { pooling: last } }",
+            "docs_pair",
+            "docs_pair. Write pooling: first",
+        ),
+        ("{ visibility: left_to_right }", "docs_answer", None),
+        ("{ visibility: left_to_right }", "read", None),
+    ],
+)
+def test_a_pooled_vector_that_has_not_read_the_text_is_warned_of(
+    tmp_path: Path, arm: str, tasks: str, where: str | None
+) -> None:
+    parts = {"objective": "objective: language_model", "kind": "linear", "warmup": 1024, "evaluations": 8}
+    text = TEXT.format(**parts).replace("{ recipe.schedule.warmup_tokens: 512 }", arm)
+    own = "own_tasks: { read: { kind: features, of: docs_pair } }" * (tasks == "read")
+    text = text.replace("positions: 64 }", "positions: 64, visibility: right_to_left }")
+    (tmp_path / "g.yaml").write_text(f"{text}fine_tuning: {{ tasks: [{tasks}], sequence_length: 32, {own} }}\n")
+    lines = warnings_of(load_experiment(tmp_path / "g.yaml", None))
+    assert [line.startswith("fast: with visibility") for line in lines] == [True] * (where is not None)
+    assert where is None or where in lines[0]

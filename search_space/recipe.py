@@ -85,7 +85,7 @@ class Recipe(Schema):
     """
     activation_checkpointing: Literal["none", "selective", "full"] = "none"
     """Activations saved for the backward pass; the rest is recomputed, which saves memory and costs time. `selective`
-    saves matrix products alone; in a stack with a recurrent layer it is `full`."""
+    saves matrix products alone; with `sharing`, and in a stack with a recurrent layer, it is `full`."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout probability of hidden values and of attention weights."""
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)

@@ -28,13 +28,14 @@ MATRIX_PRODUCTS = frozenset(
 )
 
 
-def possible_mode(mode: ActivationCheckpointing, stack: nn.Module) -> ActivationCheckpointing:
-    """Return the mode in which a stack is computed: full for selective where a recurrent layer is in it.
+def possible_mode(mode: ActivationCheckpointing, stack: nn.Module, sharing: bool = False) -> ActivationCheckpointing:
+    """Return the mode in which a stack is computed: full for selective beside a recurrent layer, or with `sharing`.
 
-    Torch's LSTM over sequences with padding changes its matrix products in place, so that they cannot be saved.
+    Torch's LSTM over sequences with padding changes its matrix products in place, so that they cannot be saved; and
+    autocast casts a weight that several blocks share in the first of them alone, but in each that is computed again.
     """
-    recurrent = mode == "selective" and any(isinstance(each, nn.RNNBase) for each in stack.modules())
-    return "full" if recurrent else mode
+    selectable = not sharing and not any(isinstance(each, nn.RNNBase) for each in stack.modules())
+    return mode if mode != "selective" or selectable else "full"
 
 
 def run_checkpointed(mode: ActivationCheckpointing, block: nn.Module, *inputs: object) -> Tensor:

@@ -134,7 +134,8 @@ class Encoder(nn.Module):
         ordered = architecture.visibility == "permutation"
         self.query_start = QueryStart(architecture.width) if ordered else None
         self.blocks = nn.ModuleList(_blocks(architecture, dropout_rate))
-        self.activation_checkpointing = possible_mode(activation_checkpointing, self.blocks)
+        sharing = architecture.sharing != "none"
+        self.activation_checkpointing = possible_mode(activation_checkpointing, self.blocks, sharing)
         norm = architecture.normalisation
         self.final_norm = norm_of(norm, architecture.width) if norm.has_final_norm else None
 

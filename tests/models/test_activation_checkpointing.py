@@ -44,11 +44,19 @@ def loss_of(model: Encoder) -> Tensor:
     return loss
 
 
-def check_equal(convolution: Convolution, kept: ActivationCheckpointing, dropout: float, **changes: object) -> None:
+def check_equal(
+    convolution: Convolution,
+    kept: ActivationCheckpointing,
+    dropout: float,
+    *,
+    bfloat16: bool = False,
+    **changes: object,
+) -> None:
     found = []
     for each in ("none", kept):
         model = encoder(convolution, each, dropout, **changes)
-        loss = loss_of(model)
+        with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+            loss = loss_of(model)
         found.append((loss, *torch.autograd.grad(loss, list(model.parameters()))))
     assert all(map(torch.equal, *found))
 
@@ -60,6 +68,14 @@ def test_checkpointing_is_bitwise_equal(
     convolution: Convolution, kept: ActivationCheckpointing, dropout: float
 ) -> None:
     check_equal(convolution, kept, dropout)
+
+
+@pytest.mark.parametrize("kept", LESS)
+@pytest.mark.parametrize("sharing", ["all", "feed_forward"])
+def test_checkpointing_of_shared_sublayers_in_bfloat16_is_bitwise_equal(
+    kept: ActivationCheckpointing, sharing: str
+) -> None:
+    check_equal(SpanDynamic(kernel_size=5), kept, 0.2, bfloat16=True, sharing=sharing)
 
 
 @pytest.mark.parametrize("kept", LESS)

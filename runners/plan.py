@@ -11,9 +11,9 @@ from runners.metric_trials import metric_warnings
 from runners.missing_data import missing_device
 from runners.opening import growth_lines
 from runners.part import WHOLE, Part
-from runners.plan_notes import final_notes, final_stages, generator_notes, reference_notes, score_notes, standings_in
+from runners.plan_notes import final_notes, generator_notes, reference_notes, score_notes, standings_in
 from runners.plan_tuning import TuningCost, plan_tuning_of
-from runners.remaining import Remaining, missing_of, remaining_of
+from runners.remaining import Remaining, later_stages, missing_of, remaining_of
 from runners.settings import Selection
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
 from runners.task_sources import table_notes, table_warnings
@@ -102,9 +102,8 @@ def plan_of(
     missing_shared = 0 if left is None else len(left.shared)
     arms = (arm for arm in experiment.arms if not part.arms or arm.name in part.arms)
     remaining = [] if left is None else left.stages(experiment)
-    remaining += [] if shared is None else missing_of(store, final_stages(experiment, shared))
     tuning = plan_tuning_of(experiment, shared, convention, partial(missing_of, store), places.folder)
-    remaining += tuning.remaining if tuning is not None else ()
+    remaining += [] if shared is None else later_stages(experiment, shared, store, tuning)
     prediction = None if shared is None else predicted(remaining, measured_under(places.root, store))
     return Plan(
         arms=tuple(_planned(experiment, arm, convention, part, left) for arm in arms),

@@ -21,11 +21,11 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import tuning_view
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
-from steeplechase.configuration.plugin_folders import are_loaded
+from steeplechase.configuration.plugin_options import forget_recorded_options
 from steeplechase.configuration.stage_label import TASK_STAGES, UNTRAINED, StageLabel
 from steeplechase.foundation.devices import NONE, card, is_gpu
 from steeplechase.foundation.environment import processor
-from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.errors import ConfigurationError, CorruptionError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.foundation.stand_ins import CodeNeeded
 from steeplechase.ledger.amendments import amendments
@@ -57,7 +57,7 @@ class Measured:
 def measured_under(root: Path, store: ArtifactStore) -> tuple[Measured, ...]:
     """Return the measured costs in the ledgers under a results root, for this processor.
 
-    Raises CorruptionError if a ledger is damaged. Experiments that this version cannot read are skipped, and arms
+    Raises CorruptionError if a ledger is damaged. Experiments that this version cannot read are skipped, and stages
     whose costs need the code of a plugin that is not loaded.
     """
     measured_folders: Counter[str] = Counter()
@@ -93,12 +93,14 @@ def _measured_in(path: Path, store: ArtifactStore, measured_folders: Counter[str
     with closing(Ledger(path, read_only=True)) as ledger:
         manifest, latest = ledger.fact("manifest"), amendments(ledger)[-1:]
         document: JsonValue = {**latest[0].document} if latest else ledger.fact("document")
-        if not isinstance(manifest, dict) or manifest.get("processor") != processor() or not are_loaded(document):
+        if not isinstance(manifest, dict) or manifest.get("processor") != processor():
             return
         try:
             experiment, arms = Experiment.of_record(document), {arm.name: arm for arm in ledger.arms()}
-        except (ValidationError, CodeNeeded):
+        except (ValidationError, ConfigurationError, CodeNeeded):
             return
+        finally:  # what the plugins of this ledger are known by is no option of the experiment that is planned
+            forget_recorded_options()
         table = _Declared.of(experiment)
         tuning = table if experiment.tune is None else _Declared.of(tuning_view(experiment))
         gpu = manifest.get("gpu")
@@ -110,7 +112,7 @@ def _measured_in(path: Path, store: ArtifactStore, measured_folders: Counter[str
             if record.status is Status.FINISHED and not record.reused:
                 arm = None if record.trial is None else arm_of[record.trial]
                 declared = table if arm is None or arm.tuning_trial_of is None else tuning
-                with suppress(CodeNeeded):  # of an arm whose plugin this version of the experiment does not load
+                with suppress(ConfigurationError, CodeNeeded):  # of a plugin that is not loaded
                     measured = _measurement(record, arm, declared, store, measured_folders)
                     if same_card or not is_gpu(measured.device):
                         yield measured

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
 from reports.document import Report
@@ -12,8 +13,10 @@ from runners.cost_estimate.prediction import Prediction, disk_shortage, predicte
 from runners.dag import SharedStages
 from runners.opening import RunRequest
 from runners.part import WHOLE
-from runners.remaining import remaining_of
+from runners.plan_tuning import plan_tuning_of
+from runners.remaining import extent_known, later_stages, missing_of, remaining_of
 from runners.text_warnings import text_warnings
+from search_space.cost import MATMUL
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
@@ -51,7 +54,8 @@ def work_left(request: RunRequest, shared: SharedStages) -> WorkLeft | None:
     try:
         store = places.store()
         left = remaining_of(experiment, shared, request.part, places, store, request.settings.reuse)
-        remaining = left.stages(experiment)
+        tuning = plan_tuning_of(experiment, shared, MATMUL, partial(missing_of, store), places.folder)
+        remaining = [*left.stages(experiment), *later_stages(experiment, shared, store, tuning)]
         return WorkLeft(len(remaining), bool(left.shared), predicted(remaining, measured_under(places.root, store)))
     except UserError:
         return None
@@ -80,15 +84,17 @@ def _opening_line(request: RunRequest, shared: SharedStages, work: WorkLeft | No
     seeds = first_seeds(experiment.pretraining.seeds)
     count = sum(part.has_trial(arm.name, seed) for arm in experiment.arms for seed in seeds)
     trials = f"{count} trial{'' if count == 1 else 's'}"
-    if experiment.search is not None:
-        trials = f"at most {max(count, experiment.search.max_candidates * len(seeds))} trials"
+    trials = trials if isinstance(experiment.pretraining.seeds, tuple) else f"at least {trials}"
+    if (search := experiment.search) is not None:
+        trials = f"at most {max(count, search.max_candidates * len(seeds))} trials"
+        trials += "" if search.finalists is None else " and a final comparison"
+    trials += "" if experiment.tune is None else " after tuning"
     left = None if work is None else work.seconds(request.settings.workers)
     if left is None:
         return f"{name}: {trials}, no estimate of the time yet"
     seconds, bounded = left
     if not seconds:
-        known = "" if experiment.search is None else " of the known arms"
-        return f"{name}: {trials}, nothing left to compute{known}"
+        return f"{name}: {trials}, nothing left to compute{extent_known(experiment)}"
     return f"{name}: {trials}, {'at most ' if bounded else ''}about {duration(seconds)}"
 
 

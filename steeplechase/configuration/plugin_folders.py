@@ -77,12 +77,6 @@ def recorded_copies(documents: Iterable[JsonValue], copies: Path) -> tuple[Plugi
     return tuple(plugin for plugin in found if plugin is not None)
 
 
-def are_loaded(document: JsonValue) -> bool:
-    """Return whether every plugin in a ledger's document is loaded, with the same content."""
-    loaded = {plugin.sha256 for plugin in loaded_plugins()}
-    return all(plugin.sha256 in loaded for plugin in recorded_plugins(document))
-
-
 def copy_plugins(folders: Iterable[PluginFolder], copies: Path, source: Path | None = None) -> None:
     """Write a copy of the plugins into a folder; a copy that exists is kept, because its name is its hash.
 

@@ -23,7 +23,7 @@ from runners.settings import RunSettings, Selection
 from runners.work_queue import Failure, StageTask
 from search_space.cost import MATMUL
 from steeplechase.commands.run import SIGNALS, Stopping, cluster_in_environment, refuse_silent_cluster, stopping
-from steeplechase.commands.run_lines import WorkLeft, deciding_lines, failure_lines, opening_lines
+from steeplechase.commands.run_lines import WorkLeft, deciding_lines, failure_lines, opening_lines, work_left
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import MachineError, StoppedError
 from steeplechase.ledger.artifacts import Outcome
@@ -32,6 +32,7 @@ from tests.factories import simulated_training as simulated
 from tests.factories.command_line import ROOT, SMOKE, command, variables
 from tests.factories.reports import document, snapshot
 from tests.factories.simulated_training import Track, curve, diverged
+from tests.factories.tuning_runs import TUNE
 from tests.reports.test_finding import Trial
 
 
@@ -53,6 +54,28 @@ def test_the_first_line_has_experiment_scale_trials_and_time(tmp_path: Path) -> 
     request = RunRequest(search, "whole", ResultPaths.of(tmp_path / "search"), shared=stages_of(search))
     (line,) = opening_lines(request, is_default=False)
     assert line.endswith("at most 12 trials, nothing left to compute of the known arms")
+
+
+def test_the_first_line_says_which_seeds_are_known_and_counts_what_precedes_or_follows(tmp_path: Path) -> None:
+    pretraining = {"tokens": 2560, "seeds": [1, 2]}
+    table = simulated.small_table(tmp_path, pretraining=pretraining)
+    places, shared = ResultPaths.of(tmp_path / "results"), stages_of(table)
+    until = {"until_decided": {"start": 2, "max": 4, "margin": {"held_out_loss": 0.01}}}
+    tuned = simulated.small_table(tmp_path, pretraining=pretraining, tune=TUNE)
+    finalists = simulated.search(tmp_path, design={**simulated.SEARCH, "finalists": {"count": 1, "seeds": 3}})
+    whole, more = (work_left(RunRequest(each, "whole", places), shared) for each in (table, tuned))
+    assert whole is not None
+    assert more is not None
+    assert more.stages >= whole.stages + len(tuned.arms) * len(TUNE["seeds"]) * 2
+    for each, told in (
+        (tuned, ": 6 trials after tuning, "),
+        (finalists, ": at most 12 trials and a final comparison, "),
+    ):
+        assert told in opening_lines(RunRequest(each, "whole", places, shared=stages_of(each)), False)[0]
+    Track(table, tmp_path / "results").run()
+    grown = simulated.small_table(tmp_path, pretraining={**pretraining, "seeds": until})
+    (line,) = opening_lines(RunRequest(grown, "whole", places, shared=shared), False)
+    assert line == "simulated: at least 6 trials, nothing left to compute at the first 2 seeds"
 
 
 def one_diverges(work: StageTask) -> Outcome | Failure:

@@ -72,8 +72,8 @@ def test_a_changed_file_of_a_plugin_is_named_once_in_place_of_digests(tmp_path: 
         here.run(with_plugin(before, tmp_path, arms))
     if hidden:
         here.run(study(tmp_path, ["narrow"], tasks=()))
-        kinds = {each.kind for each in measured_under(tmp_path, ArtifactStore(tmp_path / "stages"))}
-        assert PRETRAIN in kinds  # of the arms whose costs need no plugin
+    kinds = {each.kind for each in measured_under(tmp_path, ArtifactStore(tmp_path / "stages"))}
+    assert PRETRAIN in kinds  # of the arms whose costs need no plugin
     (plugin / MODULE).write_text((plugin / MODULE).read_text() + "# changed\n")
     with loaded(plugin) as changed, pytest.raises(ConflictError) as refused:
         here.run(with_plugin(changed, tmp_path, arms))

@@ -10,6 +10,7 @@ from reports.table import printable
 from runners.cost_estimate.prediction import Prediction, Range
 from runners.plan import ArmPlan, Plan
 from runners.plan_tuning import TuningCost
+from runners.remaining import extent_known
 from runners.stage_labels import fine_tune_labels
 from search_space.cost import Convention
 from steeplechase.commands.arguments import Chosen
@@ -134,8 +135,10 @@ def _work(chosen: Chosen, plan: Plan) -> str:
     if not experiment.pretrains:
         each = f"{arms} x {seeds} fine-tuning seed{'s' if seeds > 1 else ''} of one checkpoint"
         return f"{each}, {fine_tunings} fine-tuning{'s' if fine_tunings > 1 else ''} each, no pretraining"
+    declared = experiment.pretraining.seeds
+    more = "" if isinstance(declared, tuple) else f" to {declared.until_decided.max}"
     return (
-        f"{arms} x {seeds} pretraining seed{'s' if seeds > 1 else ''} "
+        f"{arms} x {seeds}{more} pretraining seed{'s' if seeds > 1 or more else ''} "
         f"of {experiment.pretraining.tokens:,} tokens, "
         f"then {fine_tunings or 'no'} fine-tuning{'' if fine_tunings <= 1 else 's'}{' each' if fine_tunings else ''}"
     )
@@ -183,12 +186,11 @@ def _remaining_work(chosen: Chosen, plan: Plan) -> Iterator[str]:
     stages = plan.shared_stages + sum(arm.stages for arm in plan.arms) + (tuning.stages if tuning else 0)
     cached = (plan.shared_cached or 0) + sum(arm.cached or 0 for arm in plan.arms)
     cached += (tuning.cached or 0) if tuning else 0
-    known = " of the known arms" if chosen.experiment.search is not None else ""
-    yield f"computed: {cached} of {stages} stages{known}"
-    yield from _predicted(plan.prediction, chosen.experiment.search is not None, bool(chosen.scales))
+    yield f"computed: {cached} of {stages} stages{extent_known(chosen.experiment)}"
+    yield from _predicted(plan.prediction, chosen.experiment, bool(chosen.scales))
 
 
-def _predicted(prediction: Prediction, searches: bool, scales: bool) -> Iterator[str]:
+def _predicted(prediction: Prediction, experiment: Experiment, scales: bool) -> Iterator[str]:
     if prediction.seconds is None:
         never = ", ".join(prediction.never_measured)
         smallest = ". A run at the smallest scale gives one" if scales else ""
@@ -196,10 +198,11 @@ def _predicted(prediction: Prediction, searches: bool, scales: bool) -> Iterator
             "time, disk: no estimate yet; these stages have not run on this machine at these sizes: "
             f"{never}{smallest}"
             if never
-            else "time, disk: nothing is left to compute"
+            else f"time, disk: nothing is left to compute{extent_known(experiment)}"
         )
         return
-    bound = ", if no hurdle stops any candidate and all are of the baseline's size" if searches else ""
+    bound = ", if no hurdle stops any candidate and all are of the baseline's size"
+    bound = extent_known(experiment) if experiment.search is None else bound
     without = (
         f", without {', '.join(prediction.never_measured)}, which have not run on this machine at these sizes"
         if prediction.never_measured

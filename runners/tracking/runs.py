@@ -22,6 +22,7 @@ from runners.tracking.measurements import (
 from runners.tracking.mirrored_run import (
     IDENTITY_TAG,
     INCOMPLETE,
+    LEVEL_TAG,
     NOTE_TAG,
     SCORE_TAG,
     STATUS,
@@ -268,7 +269,7 @@ class _Projection:
             STUDY_TAG: self.identity,
             "experiment": self.snapshot.experiment,
             "scale": self.snapshot.scale,
-            "level": level if level == "study" else f"{self.prefix}{level}",
+            LEVEL_TAG: level if level == "study" else f"{self.prefix}{level}",
             "arm": arm,
             "seed": seed,
             "standing": INCOMPLETE if reason else status.value,

@@ -13,7 +13,9 @@ from runners.tracking.connectivity import TrackingUnavailable, reason_of
 from runners.tracking.mirrored_run import (
     CHANGED_TAG,
     EXPERIMENT_TAG,
+    HIDDEN_PREFIX,
     IDENTITY_TAG,
+    LEVEL_TAG,
     NAME_TAG,
     STUDY_TAG,
     SYNCED_TAG,
@@ -118,7 +120,7 @@ class _Mirror:
                 raise InterruptedError("stopped before everything was sent")
             self._send(changed[start : start + size], now)
             self.patience.sent(min(start + size, len(changed)), len(changed))
-        self._close_orphans({run.identity for run in runs})
+        self._hide_orphans({run.identity for run in runs})
         created = sum(run.identity not in before for run in runs)
         names = {EXPERIMENT_TAG: runs[0].tags["experiment"], NAME_TAG: runs[0].name}
         tags = saved_views(runs) | names
@@ -180,10 +182,15 @@ class _Mirror:
         place = f"{self.experiment.artifacts}/{name}/artifacts"
         return KnownRun(name, run.name, started, None, run.status, {}, {}, {}, place)
 
-    def _close_orphans(self, identities: set[str]) -> None:
-        """End runs that are not in the ledger (its folder was emptied), which would look active forever."""
+    def _hide_orphans(self, identities: set[str]) -> None:
+        """Take runs that the study has no more, as of an arm that is left out, off its pages; end open ones."""
         for identity, run in self.known.items():
-            if identity not in identities and not run.status.ended:
+            if identity in identities:
+                continue
+            level = run.tags.get(LEVEL_TAG, "")
+            if not level.startswith(HIDDEN_PREFIX):
+                self.client.tag(run, LEVEL_TAG, f"{HIDDEN_PREFIX}{level}")
+            if not run.status.ended:
                 self.client.set_status(run, RunStatus.KILLED, 0)
 
 

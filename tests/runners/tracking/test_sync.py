@@ -10,7 +10,7 @@ import pytest
 
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.measurements import curve_points, last_rung
-from runners.tracking.mirrored_run import IDENTITY_TAG
+from runners.tracking.mirrored_run import IDENTITY_TAG, LEVEL_TAG
 from runners.tracking.runs import projected
 from steeplechase.ledger.records import TrialStatus, final_loss_of
 from steeplechase.ledger.sessions import Session
@@ -123,10 +123,16 @@ def test_a_study_that_was_stopped_has_ended_and_its_resumption_doubles_nothing(
     assert mirror(ended, store).unchanged == 7
 
 
-def test_a_run_missing_from_the_ledger_is_closed(store: TrackingStore) -> None:
+def test_what_a_study_leaves_out_is_closed_and_on_no_page_until_it_comes_back(store: TrackingStore) -> None:
     mirror(still_running(study(arms=2, seeds=(1, 2))), store)
-    mirror(study(arms=1, seeds=(1, 2)), store)
-    assert statuses(store.database_file)["depthwise/1"] == "KILLED"
+    for _ in range(2):
+        mirror(study(arms=1, seeds=(1, 2)), store)
+        assert statuses(store.database_file)["depthwise/1"] == "KILLED"
+        levels = values_of_tag(store.database_file, LEVEL_TAG)
+        assert (levels["depthwise"], levels["depthwise/1"]) == ("hidden arm", "hidden trial")
+        assert (levels["baseline"], levels["baseline/1"]) == ("arm", "trial")
+    mirror(study(arms=2, seeds=(1, 2)), store)
+    assert values_of_tag(store.database_file, LEVEL_TAG)["depthwise/1"] == "trial"
 
 
 def test_a_value_that_is_not_finite_is_a_tag_and_never_a_metric(store: TrackingStore) -> None:

@@ -87,7 +87,9 @@ def results_finding(results: Results, without: str = "") -> tuple[str, ...]:
     if not (results.measured_headlines or results.below_reference or results.none_learns):
         why = "".join(f"; {reason}" for reason in (diverged_clause(results), failed) if reason)
         yet = "" if ended == total > 0 and not failed else " yet"
-        ended_how = f"{ended} of {total} trials have ended, and none was measured at the end of its budget"
+        ended_how = "no trial has begun"
+        if total:
+            ended_how = f"{ended} of {total} trials have ended, and none was measured at the end of its budget"
         return (f"No result{yet}: {ended_how}{why}.",)
     said = (section for section in in_order(CLAUSES, results) if section.name != without)
     clauses = (clause for section in said for clause in section.clauses(results))

@@ -81,6 +81,7 @@ def limit_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yield the footer's note on a run that a limit, a signal or an error ended; none once every trial has ended."""
     waiting = sum(history.status in NOT_ENDED for history in snapshot.histories)
     left = f"{waiting} of {len(snapshot.histories)} trials {'has' if waiting == 1 else 'have'} not ended"
+    left = left if snapshot.histories else "no trial has begun"
     if (limit := snapshot.stopped_by_limit) is not None:
         yield INCOMPLETE, f"{limit} ended the run, and {left}; the same `run` with a higher limit resumes it"
     elif (how := snapshot.interruption) is not None:

@@ -171,6 +171,8 @@ def test_a_report_of_a_limited_run_says_how_many_trials_are_open_and_what_to_do(
         "--stop-after 1m ended the run, and 2 of 18 trials have not ended; "
         "the same `run` with a higher limit resumes it"
     )
+    ((_, text),) = limit_notes(replace(snapshot, histories=()))
+    assert text.startswith("--stop-after 1m ended the run, and no trial has begun; the same `run` ")
 
 
 def test_an_interrupted_run_is_resumed_by_the_same_command() -> None:

@@ -113,10 +113,7 @@ def _rates(sign: Cells, truth: Cells, covered: Bool[np.ndarray, "tables cells"])
 
 def _flat(found: Estimates) -> Estimates:
     """Return the estimates with metrics and arms as one axis of cells."""
-    value, error, degrees = (
-        each.reshape(len(each), -1) for each in (found.value, found.standard_error, found.degrees)
-    )
-    return Estimates(value, error, degrees)
+    return Estimates(*(each.reshape(len(each), -1) for each in (found.value, found.standard_error, found.degrees)))
 
 
 def _signs(found: Estimates, graph: Graph) -> Cells:

@@ -105,7 +105,7 @@ def wider(found: Estimates, other: Estimates | None) -> Estimates:
         (np.where(takes, errors[1], errors[0]), np.where(takes, degrees[1], degrees[0]))
         for takes in (takes_other, ~takes_other)
     )
-    return Estimates(found.value, *wide, Estimates(found.value, *narrow))
+    return Estimates(found.value, *wide, beside=Estimates(found.value, *narrow))
 
 
 def equivalence_p(estimates: Estimates, margin: ArrayLike) -> Values:
@@ -166,9 +166,9 @@ def _variance(sample: tuple[float, ...]) -> float:
 def stacked(estimates: Sequence[Estimates]) -> Estimates:
     """Return estimates of one cell each as estimates of that many cells."""
     parts = ([getattr(each, name) for each in estimates] for name in ("value", "standard_error", "degrees"))
-    value, error, degrees = (np.concatenate(part) if part else np.empty(0) for part in parts)
     has_two = any(each.beside is not None for each in estimates)
-    return Estimates(value, error, degrees, stacked([each.beside or each for each in estimates]) if has_two else None)
+    beside = stacked([each.beside or each for each in estimates]) if has_two else None
+    return Estimates(*(np.concatenate(part) if part else np.empty(0) for part in parts), beside=beside)
 
 
 def paired(values: SeedValues, others: SeedValues, confidence: float = CONFIDENCE) -> Difference:

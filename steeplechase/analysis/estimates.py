@@ -4,7 +4,7 @@ Every test of this folder that compares means returns them, so that intervals, e
 several tests take one form. A cell with too few seeds, or whose seeds show no spread, is NaN.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,18 +33,18 @@ class Estimates:
     value: Values
     standard_error: Values
     degrees: Values
-    beside: "Estimates | None" = None
+    beside: "Estimates | None" = field(default=None, kw_only=True)
     """The same values by another test: p is the larger of both, an interval at any level the wider of both."""
 
     def __getitem__(self, cells: Any) -> "Estimates":
         """Return some cells."""
         beside = None if self.beside is None else self.beside[cells]
-        return Estimates(self.value[cells], self.standard_error[cells], self.degrees[cells], beside)
+        return Estimates(self.value[cells], self.standard_error[cells], self.degrees[cells], beside=beside)
 
     def __neg__(self) -> "Estimates":
         """Return the estimates of the true values with the other sign."""
         beside = None if self.beside is None else -self.beside
-        return Estimates(-self.value, self.standard_error, self.degrees, beside)
+        return Estimates(-self.value, self.standard_error, self.degrees, beside=beside)
 
     def t(self, truth: ArrayLike = 0.0) -> Values:
         """Return t for a true value; NaN where there is no spread."""

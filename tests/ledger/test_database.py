@@ -281,9 +281,12 @@ def test_another_writer_is_waited_for_and_named(
     assert capsys.readouterr().err.count(f"{path}: waits for") == 1
 
 
-def test_a_reader_does_not_wait_for_ever_for_an_exclusive_lock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_does_not_wait_for_ever_for_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_lock(path: Path) -> sqlite3.Connection:
+        error = sqlite3.OperationalError("locking protocol")  # after ten seconds of a locked index of the log
+        error.sqlite_errorcode = sqlite3.SQLITE_PROTOCOL
+        raise error
+
     monkeypatch.setattr("steeplechase.ledger.database_file.LONGEST_READ_SECONDS", 0.0)
     filled(tmp_path / LEDGER_NAME).close()
     with closing(sqlite3.connect(tmp_path / LEDGER_NAME, isolation_level=None)) as other:
@@ -292,19 +295,6 @@ def test_a_reader_does_not_wait_for_ever_for_an_exclusive_lock(
         (tmp_path / f"{LEDGER_NAME}-shm").touch()
         with pytest.raises(MachineError, match="is locked by"):
             Ledger.at(tmp_path)
-
-
-def test_a_reader_that_gets_no_lock_of_the_index_of_the_log_is_told_of_its_holder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """SQLite tries a hundred times, which takes ten seconds."""
-
-    def without_lock(path: Path) -> sqlite3.Connection:
-        error = sqlite3.OperationalError("locking protocol")
-        error.sqlite_errorcode = sqlite3.SQLITE_PROTOCOL
-        raise error
-
-    filled(tmp_path / LEDGER_NAME).close()
     monkeypatch.setattr("steeplechase.ledger.database.in_memory", without_lock)
     with pytest.raises(MachineError, match="is locked by"):
         Ledger.at(tmp_path)

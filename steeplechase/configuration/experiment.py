@@ -10,7 +10,7 @@ from pydantic import Field
 from search_space.candidate import Candidate
 from search_space.constraints import Constraint
 from search_space.objective import Objective
-from search_space.overrides import InvalidOverride, applied
+from search_space.overrides import InvalidOverride, applied, apply
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.arms import ArmTable, Rules, without_repeats
@@ -291,7 +291,9 @@ def objectives_of(experiment: Experiment) -> Iterator[Objective]:
 
 
 def searched_objectives(experiment: Experiment) -> Iterator[Objective]:
-    """Yield the objectives at the points of a search's axes of objectives, whatever other axes must have for them."""
-    for point in experiment.search.objective_points if experiment.search else ():
+    """Yield the objectives at the points of a search's axes of objectives, whose rules other axes may fulfil."""
+    search = experiment.search
+    for point in search.objective_points if search else ():
         with suppress(InvalidOverride):  # the design's own violations say why
-            yield applied(experiment.baseline, point).objective
+            change = apply if search is not None and search.is_of_objectives else applied
+            yield change(experiment.baseline, point).objective

@@ -87,8 +87,8 @@ def test_keywords_of_another_type_are_refused_in_one_line_each(tmp_path: Path) -
         steeplechase.run(file, seeds=[1, 2], stop_after="45m", reuse="published")
     assert tuple(refused.value.lines) == (
         "seeds: [1, 2] is of type list; text is needed. Only these pretraining seeds, such as 1,2 or 1-3.",
-        "stop_after: '45m' is of type str; a number is needed",
         "reuse: 'published' is of type str; a list is needed",
+        "stop_after: '45m' is of type str; a number is needed",
     )
     with pytest.raises(ConfigurationError, match=r"^arms: \['k3'\] is of type list; text is needed"):
         steeplechase.plan(file, arms=["k3"])

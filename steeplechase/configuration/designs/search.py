@@ -124,6 +124,11 @@ class Search(Schema):
                     yield from impossible_with_every_option(self.space, baseline, options, alone, location)
 
     @property
+    def is_of_objectives(self) -> bool:
+        """Whether every axis is one of objectives."""
+        return not self.structure and all(path.partition(".")[0] == "objective" for path in self.space)
+
+    @property
     def objective_points(self) -> Iterator[Mapping[str, Any]]:
         """The combinations of the axes of objectives; of many, those that differ in one number from the first."""
         axes = {path: values for path, values in self.space.items() if path.partition(".")[0] == "objective"}

@@ -60,7 +60,7 @@ def test_beside_trials_the_speedups_have_tables_of_their_own() -> None:
     trained = experiment(CONTROLLED).model_copy(update={"pretraining": Pretraining(tokens=1000, seeds=(1,))})
     report = build(replace(snapshot_of({8: TIMES, 16: TIMES}, trained), labels=("pretrain@1000",)))
     assert {"latency", "latency_orderings"} <= {table.name for table in report.tables}
-    assert "No result yet: 0 of" in report.finding
+    assert "No result yet: no trial has begun" in report.finding
     assert "as fast as attention" in report.finding
     assert {"Corpus", "Timed"} <= {term for term, _ in report.footer}
     assert [row["metric"] for row in report.trials.rows] == ["milliseconds"] * 6

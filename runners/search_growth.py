@@ -23,7 +23,7 @@ def refused_extension(rows: LedgerRows, experiment: Experiment, known: JsonValue
         return ""
     before = _candidates_in(known)
     if final is not None and final.declared:
-        return f"design.finalists: {', '.join(final.finalists)} of {before} candidates are chosen, once"
+        return f"design.finalists: the final comparison of {', '.join(final.finalists)} is made, once"
     other = None if before == search.max_candidates else _other_decisions(rows, experiment, before)
     if other is None and final is not None:
         return f"design.finalists: without them the best of {before} candidates was trained to the end, once"

@@ -33,14 +33,16 @@ def smallest_fisher_p(together: int, of_first: int, of_second: int) -> float:
 def fisher_tails(one: tuple[int, int], other: tuple[int, int]) -> tuple[float, float]:
     """Return the one-sided p of "the first of two proportions is not larger" and "is not smaller": Fisher's test."""
     (first, of_first), (second, of_second) = one, other
-    together, total = first + second, of_first + of_second
-    ways = [comb(of_first, k) * comb(of_second, together - k) for k in range(together + 1)]
-    larger, smaller = sum(ways[first:]), sum(ways[: first + 1])
-    return larger / comb(total, together), smaller / comb(total, together)
+    ways = _ways(first + second, of_first, of_second)
+    return sum(ways[first:]) / sum(ways), sum(ways[: first + 1]) / sum(ways)
 
 
 def fisher_p(first: int, of_first: int, second: int, of_second: int) -> float:
     """Return the two-sided p of equal proportions `first` / `of_first` and `second` / `of_second`: Fisher's test."""
-    together, total = first + second, of_first + of_second
-    ways = [comb(of_first, k) * comb(of_second, together - k) for k in range(together + 1)]
-    return sum(each for each in ways if each <= ways[first]) / comb(total, together)
+    ways = _ways(first + second, of_first, of_second)
+    return sum(each for each in ways if each <= ways[first]) / sum(ways)
+
+
+def _ways(together: int, of_first: int, of_second: int) -> list[int]:
+    """Return in how many ways 0, 1, … of so many successes are the first's: the hypergeometric distribution."""
+    return [comb(of_first, k) * comb(of_second, together - k) for k in range(together + 1)]

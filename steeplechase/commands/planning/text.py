@@ -201,8 +201,8 @@ def _predicted(prediction: Prediction, experiment: Experiment, scales: bool) -> 
             else f"time, disk: nothing is left to compute{extent_known(experiment)}"
         )
         return
-    bound = ", if no hurdle stops any candidate and all are of the baseline's size"
-    bound = extent_known(experiment) if experiment.search is None else bound
+    of_search = ", if no hurdle stops any candidate and all are of the baseline's size"
+    bound = extent_known(experiment) if experiment.search is None else of_search
     without = (
         f", without {', '.join(prediction.never_measured)}, which have not run on this machine at these sizes"
         if prediction.never_measured

@@ -4,97 +4,29 @@ Folders are those of `reports/published`. Numbers have the decimals of the folde
 interval and n. An unknown folder, arm, metric, claim, table or column is a ConfigurationError with the closest name.
 """
 
-from collections.abc import Collection, Mapping
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 from reports.claim_row import passes_text, scope_text, tokens_text
-from reports.number_format import NOTHING, difference_text, fixed, short
-from reports.report import build
+from reports.formats.terminal import draw
+from reports.number_format import difference_text, fixed, short
 from reports.sections.tokens_to_loss import loss_text, ratio_text
-from reports.statistics.claims import JudgedClaim, judged_claims
 from reports.statistics.held_out_losses import furthest_curves
 from reports.statistics.metrics import Metric
-from reports.statistics.results import Results
 from reports.statistics.tokens_to_loss import tokens_to_loss_of
-from reports.table import Row, Table, number
-from reports.views import compared_results
+from reports.summary import brief
+from reports.table import number
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.claims import parse_claim
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.foundation.errors import ConfigurationError, not_one_of
-from steeplechase.ledger.csv_export import read_export
-from steeplechase.ledger.example_tables import kept_example_tables
+from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.ledger.paths import has_export
 from steeplechase.ledger.records import shared_evaluation_set, with_results
-from steeplechase.ledger.snapshot import snapshot
 from steeplechase.ledger.stage_results import TokensResult
+from tools.published_folder import Folder, known_name
+from tools.repetitions import repetitions
 
-UNITS = {HELD_OUT_LOSS: " nats"}
-
-
-class Folder:
-    """A published folder, read once."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._rows = snapshot(read_export(path))
-
-    @cached_property
-    def results(self) -> Results:
-        """The results that the tables show, of a search its final comparison, with kept values of single examples."""
-        return compared_results(self._rows, kept_example_tables(self._path))
-
-    @cached_property
-    def claims(self) -> Mapping[str, JudgedClaim]:
-        """The claims of the report by their short form."""
-        return {str(judged.tested.claim): judged for judged in judged_claims(self.results)}
-
-    @cached_property
-    def tables(self) -> Mapping[str, Table]:
-        """The tables of the report by name."""
-        report = build(self._rows, example_tables=kept_example_tables(self._path))
-        return {table.name: table for table in report.tables}
-
-    def arm(self, name: str) -> str:
-        """Return the name of an arm with values."""
-        return _one_of(name, "an arm", self.results.values)
-
-    def arms(self, names: Collection[str]) -> Collection[str]:
-        """Return the named arms, or all."""
-        return [self.arm(name) for name in names] or self.results.values.keys()
-
-    def metric(self, name: str) -> Metric:
-        """Return a measured metric."""
-        measured = (*self.results.metrics, *self.results.descriptions)
-        return Metric(_one_of(name, "a metric", [metric.name for metric in measured]))
-
-    def claim(self, text: str) -> JudgedClaim:
-        """Return a claim of the report with its outcome."""
-        return self.claims[_one_of(str(parse_claim(text)), "a claim", self.claims)]
-
-    def rows(self, table: str, where: Mapping[str, object]) -> list[Row]:
-        """Return the rows of a table that have these values."""
-        found = self.tables[_one_of(table, "a table", self.tables)]
-        for column in where:
-            _one_of(column, "a column", found.columns)
-        return [row for row in found.rows if all(row[column] == value for column, value in where.items())]
-
-    def row(self, table: str, where: Mapping[str, object]) -> Row:
-        """Return the one row of a table that has these values."""
-        rows = self.rows(table, where)
-        if len(rows) != 1:
-            raise ConfigurationError(f"{table} has {len(rows)} rows with {dict(where)}; one is needed")
-        return rows[0]
-
-    def shown(self, over: Difference, metric: Metric, *, interval: bool = True, n: bool = True) -> str:
-        """Return a difference with its unit, interval and n; of arms without a seed that learned a dash."""
-        if over.delta is None:
-            return NOTHING
-        value, _, bounds = difference_text(over, self.results.decimals(metric)).partition(" ")
-        seeds = f", n = {over.n}" if n else ""
-        return f"{value}{UNITS.get(metric.name, '')}{f' {bounds}' if interval else ''}{seeds}"
+COLUMNS = 80
 
 
 class Published:
@@ -105,7 +37,7 @@ class Published:
         self._read = cache(lambda name: Folder(place / name))
 
     def _folder(self, name: str) -> Folder:
-        return self._read(_one_of(name, "a published folder", self._known))
+        return self._read(known_name(name, "a published folder", self._known))
 
     def difference(self, folder: str, metric: str, arm: str, other: str = BASELINE, **shown: bool) -> str:
         """Return an arm minus another one: `−0.972 nats [−1.124, −0.819], n = 8`.
@@ -179,7 +111,7 @@ class Published:
     def cell(self, folder: str, table: str, column: str, **where: object) -> object:
         """Return one value of the one row of a table of the report that has these values."""
         row = self._folder(folder).row(table, where)
-        return row[_one_of(column, "a column", row)]
+        return row[known_name(column, "a column", row)]
 
     def row(self, folder: str, table: str, *, decimals: int, **where: object) -> str:
         """Return the difference in the one row of a table that has these values: `−0.972 [−1.124, −0.819]`."""
@@ -189,7 +121,7 @@ class Published:
     def span(self, folder: str, table: str, column: str, *, decimals: int, **where: object) -> str:
         """Return the lowest and the highest value of the rows of a table that have these values: `1.05 to 1.36`."""
         found = self._folder(folder).rows(table, where)
-        values = [float(str(row[_one_of(column, "a column", row)])) for row in found]
+        values = [float(str(row[known_name(column, "a column", row)])) for row in found]
         return " to ".join(fixed(value, decimals) for value in (min(values), max(values)))
 
     def exits(self, folder: str, arm: str) -> str:
@@ -224,6 +156,17 @@ class Published:
             raise ConfigurationError(f"{folder}: no loss that every seed of the baseline reaches")
         return loss_text(reached)
 
+    def printed(self, folder: str) -> str:
+        """Return what `steeplechase report` prints of the folder in 80 columns."""
+        report = brief(self._folder(folder).report, f"steeplechase report {folder} --all")
+        return draw(report, COLUMNS, colour=False)
+
+    def repeated(self, *folders: str, arm: str, metric: str = HELD_OUT_LOSS) -> str:
+        """Return how an arm's difference from the baseline varies over folders, as `repetitions` tells it."""
+        measured = [self._folder(folder) for folder in folders]
+        decimals = measured[0].results.decimals(measured[0].metric(metric))
+        return repetitions([each.results for each in measured], metric, arm).text(decimals)
+
     def seeds(self, folder: str) -> int:
         """Return the number of pretraining seeds of an arm."""
         return self._folder(folder).results.seeds_in_all
@@ -239,6 +182,12 @@ class Published:
     def passes(self, folder: str, *arms: str) -> str:
         """Return how often the named arms, or all, read the training text: `2`, `1 to 8`."""
         return passes_text(self._folder(folder).results, self._folder(folder).arms(arms))
+
+    def layers(self, folder: str, arm: str = BASELINE) -> str:
+        """Return the layers of an arm's encoder and their width: `2 layers of 64`."""
+        found = self._folder(folder)
+        architecture = {row.name: row.candidate.architecture for row in found.results.arms}[found.arm(arm)]
+        return f"{architecture.depth} layers of {architecture.width}"
 
     def parameters(self, folder: str, arm: str) -> str:
         """Return the parameters of an arm's encoder: `236k`."""
@@ -265,10 +214,3 @@ class Published:
         results = self._folder(folder).results
         measured = [arm for arm, by_metric in results.values.items() if len(by_metric.get(HELD_OUT_LOSS, ())) > 1]
         return "seeds" if results.over_seeds_alone(measured, Metric(HELD_OUT_LOSS)) else "seeds and examples"
-
-
-def _one_of(name: str, what: str, known: Collection[str]) -> str:
-    """Return a known name. Raises ConfigurationError with the closest one for another."""
-    if name not in known:
-        raise ConfigurationError(not_one_of(name, what, known))
-    return name

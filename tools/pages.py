@@ -62,7 +62,11 @@ def pages(root: Path) -> Mapping[Path, str]:
     environment.globals |= {name: getattr(published, name) for name in names}
     environment.globals |= {"experiments": lambda: listed(experiment_files()), "command_groups": command_groups}
     environment.globals |= {"fault_table": fault_table, "peer_counts": peer_counts}
-    environment.globals |= {"standing_lines": standing_lines, "gpu_hour_rows": gpu_hour_rows}
+    environment.globals |= {
+        "standing_lines": standing_lines,
+        "gpu_hour_rows": gpu_hour_rows,
+        "experiment_text": experiment_text,
+    }
     environment.filters |= {"fixed": fixed, "percent": percent, "signed": signed}
     found, mistakes = dict[Path, str](), list[str]()
     for template in sorted(folder.rglob(f"*{SUFFIX}")):
@@ -99,6 +103,11 @@ class CommandLine(NamedTuple):
     summary: str
     parameters: list[tuple[str, str]]
     """Arguments and options as they are written, each with its help."""
+
+
+def experiment_text(name: str) -> str:
+    """Return an experiment's file as it is written, without the line that names the schema for editors."""
+    return experiment_files()[name].read_text(encoding="utf-8").partition("\n")[2]
 
 
 def command_groups() -> Iterator[tuple[str, list[CommandLine]]]:

@@ -4,12 +4,16 @@ from pathlib import Path
 from shutil import copytree
 from statistics import fmean, stdev
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from steeplechase.foundation.errors import ConfigurationError
 from tests.factories.paths import PUBLISHED
-from tools.page_values import Folder, Published
+from tools.page_values import Published
 from tools.pages import command_groups, main, pages
+from tools.published_folder import Folder
+from tools.repetitions import repetitions
 
 FOLDER, LOSS, ARM = "table3_small-laptop_detection", "held_out_loss", "convbert_small"
 TEMPLATE = Path("docs", "templates", "docs", "page.md.jinja")
@@ -105,3 +109,19 @@ def test_no_help_of_a_command_has_brackets_which_a_terminal_takes_for_markup() -
     texts = [line.summary for line in lines] + [text.split("  [")[0] for line in lines for _, text in line.parameters]
     assert len(texts) > 100
     assert [text for text in texts if "[" in text] == []
+
+
+def test_repetitions_are_tested_as_the_interaction_of_a_two_way_analysis_of_variance(published: Published) -> None:
+    folders = [Folder(PUBLISHED / name).results for name in ("table2-laptop", "table2_variants-laptop")]
+    cells = [[results.values[arm][LOSS].values() for arm in ("baseline", "span_dynamic")] for results in folders]
+    rows = [(i, j, value) for i, pair in enumerate(cells) for j, seeds in enumerate(pair) for value in seeds]
+    folder, arm, losses = np.array(rows).T
+    additive = np.stack([np.ones(len(rows)), folder, arm], axis=1)
+    whole = np.column_stack([additive, folder * arm])
+    without, residual = (float(np.linalg.lstsq(each, losses)[1][0]) for each in (additive, whole))
+    degrees = len(rows) - 4
+    found = repetitions(folders, LOSS, "span_dynamic")
+    assert found.p == pytest.approx(stats.f.sf((without - residual) / (residual / degrees), 1, degrees))
+    assert found.difference.n == len(folders)
+    with pytest.raises(ConfigurationError, match="not as many seeds each"):
+        published.repeated("table2-laptop", "table2-wikipedia", arm="span_dynamic")

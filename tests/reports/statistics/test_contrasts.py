@@ -23,7 +23,7 @@ from steeplechase.analysis.two_way_variance import grouped, two_way_estimate
 from steeplechase.ledger.example_tables import ExampleTable, Replicate
 from tests.factories.paths import PUBLISHED
 from tests.factories.reports import primary, table2
-from tools.page_values import Folder
+from tools.published_folder import Folder
 
 LOSS = "held_out_loss"
 ARMS = ("a", "b", "c")

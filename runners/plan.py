@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 
-from runners.cost_estimate.past_runs import measured_under
-from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
+from runners.cost_estimate.prediction import Prediction, disk_shortage
 from runners.dag import SharedStages, shared_stages
 from runners.metric_trials import metric_warnings
 from runners.missing_data import missing_device
@@ -13,11 +11,12 @@ from runners.opening import growth_lines
 from runners.part import WHOLE, Part
 from runners.plan_notes import final_notes, generator_notes, reference_notes, score_notes, standings_in
 from runners.plan_tuning import TuningCost, plan_tuning_of
-from runners.remaining import Remaining, later_stages, missing_of, remaining_of
+from runners.remaining import Remaining
 from runners.settings import Selection
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
 from runners.task_sources import table_notes, table_warnings
 from runners.text_warnings import text_warnings
+from runners.work_left import work_left
 from search_space.cards import card_memory
 from search_space.cost import Convention
 from steeplechase.configuration.arm import Arm
@@ -98,13 +97,11 @@ def plan_of(
     places, part = selection.paths_of(experiment.experiment, scale), selection.part_of(experiment)
     store = places.store(selection.store)
     shared, refusal = _shared_or_refusal(experiment)
-    left = None if shared is None else remaining_of(experiment, shared, part, places, store, selection.reuse)
+    work = None if shared is None else work_left(experiment, shared, part, places, store, selection.reuse, convention)
+    left = None if work is None else work.known
     missing_shared = 0 if left is None else len(left.shared)
     arms = (arm for arm in experiment.arms if not part.arms or arm.name in part.arms)
-    remaining = [] if left is None else left.stages(experiment)
-    tuning = plan_tuning_of(experiment, shared, convention, partial(missing_of, store), places.folder)
-    remaining += [] if shared is None else later_stages(experiment, shared, store, tuning)
-    prediction = None if shared is None else predicted(remaining, measured_under(places.root, store))
+    prediction = None if work is None else work.prediction
     return Plan(
         arms=tuple(_planned(experiment, arm, convention, part, left) for arm in arms),
         values_per_cell=(
@@ -123,7 +120,7 @@ def plan_of(
             *table_notes(experiment.fine_tuning),
             *reference_notes(experiment, standings_in(experiment, places)),
         ),
-        tuning=tuning,
+        tuning=plan_tuning_of(experiment, None, convention, list, places.folder) if work is None else work.tuning,
         warnings=(
             *places.not_asked(selection.store),
             *_warnings(experiment),

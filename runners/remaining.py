@@ -7,8 +7,6 @@ from pathlib import Path
 
 from runners.dag import SharedStages, trial_stages
 from runners.part import Part
-from runners.plan_notes import final_stages
-from runners.plan_tuning import TuningCost
 from runners.stages.stage import Stage
 from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.experiment import Experiment
@@ -66,13 +64,6 @@ def remaining_of(
     everything = shared.by_label.values()
     whole = not any(by_arm.values()) and all(stage.key in recorded for stage in everything)
     return Remaining([] if whole else missing_of(store, everything), by_arm, counts)
-
-
-def later_stages(
-    experiment: Experiment, shared: SharedStages, store: ArtifactStore, tuning: TuningCost | None
-) -> list[Stage]:
-    """Return the stages without results of tuning and of a search's final comparison, as many as there can be."""
-    return [*missing_of(store, final_stages(experiment, shared)), *(() if tuning is None else tuning.remaining)]
 
 
 def extent_known(experiment: Experiment) -> str:

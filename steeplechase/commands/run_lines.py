@@ -2,21 +2,17 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
 from statistics import fmean
 
 from reports.document import Report
 from reports.number_format import duration
-from runners.cost_estimate.past_runs import measured_under
-from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
+from runners.cost_estimate.prediction import disk_shortage
 from runners.dag import SharedStages
 from runners.opening import RunRequest
 from runners.part import WHOLE
-from runners.plan_tuning import plan_tuning_of
-from runners.remaining import extent_known, later_stages, missing_of, remaining_of
+from runners.remaining import extent_known
 from runners.text_warnings import text_warnings
-from search_space.cost import MATMUL
+from runners.work_left import WorkLeft, work_left
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
@@ -27,40 +23,6 @@ from steeplechase.ledger.records import NOT_ENDED, WITHOUT_SCALES, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot
 
 
-@dataclass(frozen=True)
-class WorkLeft:
-    """The stages of a run without results, and what they are predicted to cost."""
-
-    stages: int
-    shared: bool
-    """Whether some are outside trials."""
-    prediction: Prediction
-
-    def seconds(self, workers: int) -> tuple[float, bool] | None:
-        """Return the predicted duration, and whether it is an upper bound alone; None if unknown."""
-        whole, start = self.prediction.seconds, self.prediction.start_seconds or 0.0
-        if not self.stages:
-            return 0.0, False
-        if whole is None or self.prediction.never_measured:
-            return None
-        bounded = whole.is_wide and whole.high is not None
-        longest = whole.high if whole.is_wide and whole.high is not None else whole.middle
-        return longest / min(workers, self.stages) + start, bounded
-
-
-def work_left(request: RunRequest, shared: SharedStages) -> WorkLeft | None:
-    """Return what a run has to compute; None where a ledger beside the results is damaged."""
-    experiment, places = request.experiment, request.paths
-    try:
-        store = places.store()
-        left = remaining_of(experiment, shared, request.part, places, store, request.settings.reuse)
-        tuning = plan_tuning_of(experiment, shared, MATMUL, partial(missing_of, store), places.folder)
-        remaining = [*left.stages(experiment), *later_stages(experiment, shared, store, tuning)]
-        return WorkLeft(len(remaining), bool(left.shared), predicted(remaining, measured_under(places.root, store)))
-    except UserError:
-        return None
-
-
 def opening_lines(request: RunRequest, is_default: bool) -> tuple[str, ...]:
     """Return experiment, scale, trials and estimated time, a lack of space on the disk, and of text yet unread.
 
@@ -68,11 +30,20 @@ def opening_lines(request: RunRequest, is_default: bool) -> tuple[str, ...]:
     """
     shared = request.shared
     assert isinstance(shared, SharedStages)
-    work = work_left(request, shared)
+    work = _work_left(request, shared)
     lines = [*disk_shortage(None if work is None else work.prediction, request.paths.root)]
-    if work is not None and work.shared:
+    if work is not None and work.known.shared:
         lines += text_warnings(request.experiment)
     return _opening_line(request, shared, work, is_default), *(f"warning: {line}" for line in lines)
+
+
+def _work_left(request: RunRequest, shared: SharedStages) -> WorkLeft | None:
+    """Return what a run has to compute; None where a ledger beside the results is damaged."""
+    places = request.paths
+    try:
+        return work_left(request.experiment, shared, request.part, places, places.store(), request.settings.reuse)
+    except UserError:
+        return None
 
 
 def _opening_line(request: RunRequest, shared: SharedStages, work: WorkLeft | None, is_default: bool) -> str:

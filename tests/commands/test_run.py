@@ -18,12 +18,13 @@ from runners.cost_estimate.prediction import Prediction, Range
 from runners.opening import RunRequest, stages_of
 from runners.part import WHOLE, Part
 from runners.plan import plan_of
-from runners.remaining import remaining_of, stages_by_trial
+from runners.remaining import Remaining, remaining_of, stages_by_trial
 from runners.settings import RunSettings, Selection
+from runners.work_left import WorkLeft, work_left
 from runners.work_queue import Failure, StageTask
 from search_space.cost import MATMUL
 from steeplechase.commands.run import SIGNALS, Stopping, cluster_in_environment, refuse_silent_cluster, stopping
-from steeplechase.commands.run_lines import WorkLeft, deciding_lines, failure_lines, opening_lines, work_left
+from steeplechase.commands.run_lines import deciding_lines, failure_lines, opening_lines
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import MachineError, StoppedError
 from steeplechase.ledger.artifacts import Outcome
@@ -63,9 +64,7 @@ def test_the_first_line_says_which_seeds_are_known_and_counts_what_precedes_or_f
     until = {"until_decided": {"start": 2, "max": 4, "margin": {"held_out_loss": 0.01}}}
     tuned = simulated.small_table(tmp_path, pretraining=pretraining, tune=TUNE)
     finalists = simulated.search(tmp_path, design={**simulated.SEARCH, "finalists": {"count": 1, "seeds": 3}})
-    whole, more = (work_left(RunRequest(each, "whole", places), shared) for each in (table, tuned))
-    assert whole is not None
-    assert more is not None
+    whole, more = (work_left(each, shared, WHOLE, places, places.store()) for each in (table, tuned))
     assert more.stages >= whole.stages + len(tuned.arms) * len(TUNE["seeds"]) * 2
     for each, told in (
         (tuned, ": 6 trials after tuning, "),
@@ -132,7 +131,7 @@ def test_a_disk_with_less_space_than_predicted_is_told_before_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     declared = simulated.small_table(tmp_path)
-    work = WorkLeft(3, True, Prediction(None, Range(2e15, None, None), 3, ()))
+    work = WorkLeft(Remaining([], {}, {}), None, 3, Prediction(None, Range(2e15, None, None), 3, ()))
     monkeypatch.setattr("steeplechase.commands.run_lines.work_left", lambda *of: work)
     request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
     _, shortage, *_ = opening_lines(request, is_default=False)
@@ -143,7 +142,7 @@ def test_a_signal_during_the_estimate_of_time_stops_the_run(tmp_path: Path, monk
     declared = simulated.small_table(tmp_path)
     request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
     stop = Stopping()
-    monkeypatch.setattr("steeplechase.commands.run_lines.predicted", lambda *of: stop.on_signal(signal.SIGTERM, None))
+    monkeypatch.setattr("runners.work_left.predicted", lambda *of: stop.on_signal(signal.SIGTERM, None))
     try:
         with pytest.raises(StoppedError):
             opening_lines(request, is_default=False)

@@ -74,7 +74,8 @@ class SinusoidalPositions(AnyLength):
 class RelativePositions(InScores):
     """Scores of (query + u) with keys and of (query + v) with maps of sinusoids of the distance; any length.
 
-    Nothing is added to the token embeddings. Every attention sublayer has its map, u and v.
+    Nothing is added to the token embeddings. Every attention sublayer has its map, u and v. FLOPs and memory count
+    the map of the distances in each sequence, which is too much for a batch: its sequences share it.
 
     Transformer-XL: Dai et al. 2019, arXiv 1901.02860, section 3.3; with segment encodings XLNet: Yang et al. 2019,
     arXiv 1906.08237, section 2.5.

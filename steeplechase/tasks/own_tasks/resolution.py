@@ -18,8 +18,6 @@ from steeplechase.tasks.own_tasks.table import (
     TableTask,
     questions_of,
     repeated_in_train,
-    split,
-    texts_of,
 )
 from steeplechase.tasks.own_tasks.uncounted import uncounted
 
@@ -115,8 +113,8 @@ def _resolved(declared: TableFormat, content: tuple[tuple[str, Path, str], ...])
         raise DataError(lines)
     rows = {part: file.rows for part, file in by_part.items()}
     if declared.dev_share is not None:
-        rows |= split(by_part["train"].rows, declared.dev_share)
-    _refuse_empty(content, rows)
+        rows |= declared.split(by_part["train"].rows)
+    _refuse_empty(content[0][1], rows, declared)
     _refuse_one_target(content[0][1], rows["train"], table)
     train, dev = ([row.example for row in rows[part]] for part in ("train", "dev"))
     repeated = repeated_in_train(train, dev)
@@ -231,9 +229,10 @@ def _refuse_one_target(path: Path, train: Sequence[ParsedRow], table: TableForma
         raise DataError(f"{path}: {named(table.label_column or table.columns.value or 0)}: {message}")
 
 
-def _refuse_empty(content: Sequence[tuple[str, Path, str]], rows: Mapping[str, Sequence[ParsedRow]]) -> None:
+def _refuse_empty(path: Path, rows: Mapping[str, Sequence[ParsedRow]], table: TableTask) -> None:
     """Raise DataError if a share leaves train or dev without examples."""
     empty = [part for part in ("train", "dev") if not rows[part]]
     if empty:
-        different = len({texts_of(row.example) for row in (*rows["train"], *rows["dev"])})
-        raise DataError(f"{content[0][1]}: {different} different texts; dev_share leaves no {empty[0]} examples")
+        different = len({table.kept_together(row) for row in (*rows["train"], *rows["dev"])})
+        texts = "texts" if table.columns.answer is None else "contexts"
+        raise DataError(f"{path}: {different} different {texts}; dev_share leaves no {empty[0]} examples")

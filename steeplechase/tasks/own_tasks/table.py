@@ -50,7 +50,8 @@ class TableFormat(TableLayout):
     value_range: tuple[float, float] | None = Field(default=None, examples=[[0.0, 5.0]])
     """Smallest and largest value of a regression, to which predictions are limited; by default those of train."""
     dev_share: Share | None = Field(default=None, gt=0, lt=1, examples=[0.1])
-    """Share of the train file's different texts that are the dev set, by a hash of the text; instead of `dev`."""
+    """Share of the train file's different texts, of questions contexts, that are the dev set, by a hash of the text;
+    instead of `dev`."""
 
     def task(self, name: str) -> DownstreamTask:
         """Return the task; labels and the range of values are known once `resolved_format` has read the files."""
@@ -58,7 +59,7 @@ class TableFormat(TableLayout):
         options = tuple(str(index) for index in range(len(self.columns.options)))
         return DownstreamTask(
             name=name,
-            version=1,
+            version=2 if self.dev_share and self.columns.answer is not None else 1,
             form="windows" if self.squad else self.columns.form,
             labels=options or self.labels,
             metrics=self.chosen_metrics,
@@ -98,8 +99,31 @@ class TableFormat(TableLayout):
         for line, message in unknown_labels(file, self.all_labels, self.label_column, "of this task"):
             file.mistakes.add(line, message)
         file.mistakes.refuse()
-        shared = self.dev_share is not None and part != "test"
-        return file, split(file.rows, self.dev_share)[part] if shared and self.dev_share else file.rows
+        return file, self.split(file.rows)[part] if self.dev_share and part != "test" else file.rows
+
+    def kept_together(self, row: ParsedRow) -> tuple[str, ...]:
+        """Return the texts whose rows `dev_share` keeps in one part: of a question its context, else all."""
+        return texts_of(row.example)[0 if self.columns.answer is None else 1 :]
+
+    def split(self, rows: Sequence[ParsedRow]) -> dict[str, tuple[ParsedRow, ...]]:
+        """Return the rows of train and dev: equal texts are in one part, chosen by a hash of the text alone.
+
+        A text that is repeated more often than the share has room for is in train, unless dev would be empty.
+        """
+        assert self.dev_share is not None
+        hashes = [sha256(SALT + "\0".join(self.kept_together(row)).encode()).digest() for row in rows]
+        groups = Counter(hashes)
+        room, chosen = math.ceil(self.dev_share * len(rows)), set[bytes]()
+        for group in sorted(groups):
+            if groups[group] <= room:
+                chosen.add(group)
+                room -= groups[group]
+        if groups and not chosen:
+            chosen.add(min(groups, key=lambda group: (groups[group], group)))
+        return {
+            "train": tuple(row for row, key in zip(rows, hashes, strict=True) if key not in chosen),
+            "dev": tuple(row for row, key in zip(rows, hashes, strict=True) if key in chosen),
+        }
 
     def example(self, row: ParsedRow) -> Example:
         """Return the example of a row, with the indices of its labels."""
@@ -261,26 +285,6 @@ class TableTask(TableFormat, TableFiles):
 
 def _is_tagged(columns: TableColumns) -> bool:
     return columns.tags is not None and columns.id is None
-
-
-def split(rows: Sequence[ParsedRow], dev_share: float) -> dict[str, tuple[ParsedRow, ...]]:
-    """Return the rows of train and dev: equal texts are in one part, chosen by a hash of the text alone.
-
-    A text that is repeated more often than the share has room for is in train, unless dev would be empty.
-    """
-    hashes = [sha256(SALT + "\0".join(texts_of(row.example)).encode()).digest() for row in rows]
-    groups = Counter(hashes)
-    room, chosen = math.ceil(dev_share * len(rows)), set[bytes]()
-    for group in sorted(groups):
-        if groups[group] <= room:
-            chosen.add(group)
-            room -= groups[group]
-    if groups and not chosen:
-        chosen.add(min(groups, key=lambda group: (groups[group], group)))
-    return {
-        "train": tuple(row for row, key in zip(rows, hashes, strict=True) if key not in chosen),
-        "dev": tuple(row for row, key in zip(rows, hashes, strict=True) if key in chosen),
-    }
 
 
 def repeated_in_train(train: Iterable[Example], dev: Iterable[Example]) -> int:

@@ -11,6 +11,7 @@ import pytest
 from runners.task_sources import table_notes, table_warnings, task_source
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.tasks.labelled.task import Example
+from steeplechase.tasks.own_tasks.parsing import parse_file
 from steeplechase.tasks.own_tasks.table import TableTask
 
 CONLL = "# a comment\n-DOCSTART- -X- O O\n\nAnna NNP I-NP I-PER\nsings VBZ I-VP O\n\n# 3 x\nOslo NNP I-NP I-LOC\n"
@@ -234,3 +235,18 @@ def test_a_space_of_unicode_in_a_word_of_conll_separates_no_columns(space: str, 
     content = f"10{space}000{between}O\nOslo{between}I-LOC\n"
     tuning = tuning_of(tmp_path, "r.conll", content, columns={"text": 1, "tags": -1})
     assert tagged(tuning) == [("10000 Oslo", ("O", "I-LOC"))]
+
+
+@pytest.mark.parametrize("squad", [None, "v1.1"])
+def test_a_dev_share_keeps_the_questions_of_a_context_in_one_part(tmp_path: Path, squad: str | None) -> None:
+    rows = [{"q": f"Who {n}?", "c": f"{n % 8} Anna sang.", "a": "Anna", "s": 2} for n in range(40)]
+    columns = {"text": "q", "pair": "c", "answer": "a", "answer_start": "s"}
+    content = "".join(f"{json.dumps(row)}\n" for row in rows)
+    tuning = tuning_of(tmp_path, "r.jsonl", content, columns=columns, dev=None, dev_share=0.3, squad=squad)
+    task = tuning.own_tasks["r"]
+    assert isinstance(task, TableTask)
+    divided = task.split(parse_file(task, tmp_path / "r.jsonl", "r.jsonl").rows)
+    train, dev = ({row.example.second for row in divided[part]} for part in ("train", "dev"))
+    assert not train & dev
+    assert (len(train), len(dev)) == (6, 2)
+    assert task.task("r").version == 2  # other examples than those of a split by question and context

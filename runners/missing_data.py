@@ -5,7 +5,7 @@ from functools import partial
 from typing import TypeVar
 
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.validation.warnings import named
+from steeplechase.configuration.validation.arm_names import named
 from steeplechase.foundation.devices import NONE, card, compute_capability, triton_version
 from steeplechase.foundation.environment import gpu_missing
 from steeplechase.foundation.errors import DataError, MachineError

@@ -18,11 +18,11 @@ from steeplechase.configuration.designs.components import ComponentDesign, ListD
 from steeplechase.configuration.designs.factorial import Factorial, Zip
 from steeplechase.configuration.designs.point import Changes, label
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs, is_frozen
 from steeplechase.configuration.tuning import points_of
+from steeplechase.configuration.validation.arm_names import named
 from steeplechase.configuration.validation.search import finishing_warnings
+from steeplechase.configuration.validation.unread import unread_pairs, unread_texts
 from steeplechase.foundation.devices import Device, is_gpu
-from steeplechase.tasks.own_tasks.derived import FeatureTask
 
 MISSING = object()
 
@@ -48,7 +48,8 @@ def warnings_of(
         *_evaluations(experiment),
         *finishing_warnings(experiment),
         *_written_text(experiment),
-        *_unread_texts(experiment),
+        *unread_texts(experiment),
+        *unread_pairs(experiment),
         *memory,
     )
 
@@ -181,43 +182,11 @@ def _written_text(experiment: Experiment) -> Iterator[str]:
         )
 
 
-POOLED = ("single", "pair", "choice")
-"""Forms of tasks whose classifier reads one pooled vector."""
-BLIND = {("left_to_right", "first"): POOLED, ("right_to_left", "last"): POOLED, ("prefix", "first"): POOLED[1:]}
-"""By visibility and pooling, the forms of tasks whose pooled vector has not read the whole of their texts."""
-
-
-def _unread_texts(experiment: Experiment) -> Iterator[str]:
-    """Yield the arms whose classifier reads a token that is hidden from the text, by visibility and pooling."""
-    tuning = experiment.fine_tuning
-    runs = [
-        run
-        for run in fine_tuning_runs(tuning)
-        if not is_frozen(tuning, run.task) and not isinstance(tuning.own_tasks.get(run.task), FeatureTask)
-    ]
-    found: dict[tuple[str, str], dict[str, set[str]]] = {}
-    for arm in experiment.arms:
-        visibility, own = arm.candidate.architecture.visibility, arm.candidate.fine_tuning.pooling
-        for run in runs:
-            pair = (visibility, own or run.settings.pooling)
-            if pair in BLIND and tuning.find(run.task).form in BLIND[pair]:
-                where = found.setdefault(pair, {"arms": set(), "tasks": set()})
-                where["arms"].add(arm.name)
-                where["tasks"].add(run.task)
-    for (direction, pooled), where in found.items():
-        yield (
-            f"{named(sorted(where['arms']), len(experiment.arms))}: with visibility {direction} the vector of "
-            f"fine_tuning.pooling {pooled} has not read the whole of a text of {', '.join(sorted(where['tasks']))}. "
-            f"Write pooling: {'last' if pooled == 'first' else 'first'}, or mean"
-        )
-
-
 def _tenth(recipe: Recipe, tokens: int) -> int:
     """Return a tenth of the updates, at least one, in tokens."""
     return recipe.tokens_after(max(1, recipe.steps(tokens) // 10))
 
 
-ARMS_NAMED = 4
 REMEDY = "Write smaller sizes, a smaller recipe.batch_sequences or more recipe.micro_batches"
 ON_GPU = "recipe.activation_checkpointing: full saves nearly all activations"
 
@@ -260,14 +229,6 @@ def least_memory(candidate: Candidate) -> tuple[int, int]:
     length, size = recipe.sequence_length, VALUE_BYTES[recipe.precision]
     activations = activation_memory(architecture, length, sequences, size, recipe.dropout).total
     return weights, -(-activations // recipe.processes) if is_gpu(recipe.device) else activations
-
-
-def named(names: list[str], among: int) -> str:
-    """Return the first names of arms, or that they are all."""
-    if len(names) == among:
-        return "every arm"
-    more = f" and {len(names) - ARMS_NAMED} more" if len(names) > ARMS_NAMED else ""
-    return f"{', '.join(names[:ARMS_NAMED])}{more}"
 
 
 def _refused(experiment: Experiment, memory: float) -> dict[tuple[int, int], list[str]]:

@@ -252,3 +252,26 @@ def test_a_pooled_vector_that_has_not_read_the_text_is_warned_of(
     lines = warnings_of(load_experiment(tmp_path / "g.yaml", None))
     assert [line.startswith("fast: with visibility") for line in lines] == [True] * (where is not None)
     assert where is None or where in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("visibility", "objective", "kind"),
+    [
+        ("left_to_right", "next_sentence_prediction", "next_sentence_prediction"),
+        ("prefix", "{ kind: combined, parts: [word_structure, sentence_structure] }", "sentence_structure"),
+        ("right_to_left", "next_sentence_prediction", None),
+        ("left_to_right", "{ kind: next_sentence_prediction, pair_weight: 0.0 }", None),
+    ],
+)
+def test_a_classifier_of_pairs_that_has_not_read_both_is_warned_of(
+    tmp_path: Path, visibility: str, objective: str, kind: str | None
+) -> None:
+    parts = {"objective": "objective: masked_language_model", "kind": "linear", "warmup": 1024, "evaluations": 8}
+    arm = f"{{ visibility: {visibility}, objective: {objective} }}"
+    text = TEXT.format(**parts).replace("{ recipe.schedule.warmup_tokens: 512 }", arm)
+    (tmp_path / "g.yaml").write_text(text)
+    lines = [line for line in warnings_of(load_experiment(tmp_path / "g.yaml", None)) if "[CLS]" in line]
+    assert len(lines) == (kind is not None)
+    assert kind is None or lines[0].startswith(
+        f"fast: with visibility {visibility} the vector of [CLS], by which {kind}"
+    )

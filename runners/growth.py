@@ -46,6 +46,8 @@ class Change:
     """Why a finished number would change, one line each; empty if the ledger may go on."""
     has_results: bool = False
     """Whether a trial has ended; only asked where a number would change."""
+    allowed: str = ""
+    """What may differ from the experiment in the folder; only said where a number would change."""
 
 
 def change_of(rows: LedgerRows, experiment: Experiment, shared: SharedStages) -> Change:
@@ -74,7 +76,18 @@ def change_of(rows: LedgerRows, experiment: Experiment, shared: SharedStages) ->
     values = tuple(_values_that_differ(before, identity, experiment.may_grow))
     values += tuple(changed_code(rows, modules))
     others = () if values else changed_stages(declared_rows(rows), other_shared, shared.by_label)
-    return Change(declared, True, redeclared, (*values, *others, *results), _has_results(rows))
+    return Change(declared, True, redeclared, (*values, *others, *results), _has_results(rows), _allowed(known))
+
+
+def _allowed(known: JsonValue) -> str:
+    """Return what may differ in the folder of an experiment, by its identity."""
+    if searches_in(known):
+        return "more candidates and finalists may be added where no decision changes"
+    if _part(known, "tune"):
+        return "nothing else may differ, since tuning selects recipes from all results"
+    if not _part(known, "pretraining", "seeds"):
+        return "nothing else may differ, since all arms are measured together"
+    return "arms, seeds and tasks may be added and left out"
 
 
 def _same_kind(known: JsonValue, wanted: JsonValue) -> bool:

@@ -45,7 +45,7 @@ def conflict(places: ResultPaths, change: Change, command: str) -> list[str]:
         f"{folder}: holds another experiment's results; nothing was changed. What differs:",
         *(f"  {line}" for line in change.reasons),
         f"To keep both, and compute nothing twice that is equal: {' '.join(words)}",
-        "To add to this folder, give what differs its value there; arms, seeds and tasks may be added and left out",
+        f"To go on in this folder, give what differs its value there; {change.allowed}",
     ]
 
 

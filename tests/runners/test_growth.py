@@ -154,7 +154,7 @@ def test_what_would_change_a_finished_number_is_refused_with_two_remedies(
     assert any(reason in line for line in reasons), reasons
     assert not any("long" in line for line in reasons)  # an added arm is no reason
     assert other.endswith(f"steeplechase run mine.yaml --out {tmp_path}/results-2 --reuse {tmp_path}/results")
-    assert "give what differs its value there" in same
+    assert same.endswith("give what differs its value there; arms, seeds and tasks may be added and left out")
     with closing(Ledger.at(tmp_path / "results")) as ledger:
         assert ledger.facts() == before
 

@@ -46,6 +46,7 @@ def test_a_search_takes_more_candidates_where_its_decisions_stay_the_same(
                 here.run(of(after, **design))
             assert f"  design.max_candidates: {before} there, {after} here" in refused.value.lines
             assert f"  {reason}" in refused.value.lines
+            assert refused.value.lines[-1].endswith("candidates and finalists may be added where no decision changes")
         return
     paths, grown = ResultPaths.of(tmp_path / "results"), of(after)
     (told,) = growth_lines(paths, grown, stages_of(grown), "")

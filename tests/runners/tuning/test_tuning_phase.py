@@ -10,12 +10,14 @@ from runners.stages.pretrain import PretrainStage
 from runners.work_queue import Failure, StageTask
 from search_space.overrides import difference
 from steeplechase.configuration.arm import BASELINE
+from steeplechase.foundation.errors import ConflictError
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.phase_plans import CHOICES
 from steeplechase.ledger.records import Status
 from steeplechase.ledger.stage_results import FineTuneResult
 from tests.factories.crashing_ledger import CrashingLedger
+from tests.factories.grown_studies import Study
 from tests.factories.simulated_training import SMALL, TOKENS_PER_STEP, Killed, Track, chance_of, curve, folder_of
 from tests.factories.tuning_runs import RATE, SHARED_RATE, TUNE, best_at, came_to, own_names, ran, tuned
 
@@ -63,6 +65,16 @@ def test_an_arm_enters_at_its_own_recipe_unless_it_is_the_shared_one(tmp_path: P
     assert len(track.computed) == len(set(track.computed))
     assert done.over
     assert done.failed == ()
+
+
+def test_another_arm_is_refused_since_tuning_selects_from_all(tmp_path: Path) -> None:
+    here = Study(tmp_path)
+    here.run(tuned(tmp_path, **SMALLEST))
+    with pytest.raises(ConflictError) as refused:
+        here.run(tuned(tmp_path, tune=SMALLEST["tune"]))
+    assert refused.value.lines[-1].endswith(
+        "; nothing else may differ, since tuning selects recipes from all results"
+    )
 
 
 def test_the_choice_does_not_depend_on_workers_or_the_order_of_results(tmp_path: Path) -> None:

@@ -192,15 +192,13 @@ def _would_change(record: Record, stages: Mapping[str, Stage], candidate: Candid
 
 
 def _seeds_of_other_looks(rows: LedgerRows, experiment: Experiment, known: JsonValue) -> Iterator[str]:
-    """Yield a line if `until_decided` would find trials that its own looks have not asked for."""
+    """Yield what differs if `until_decided` would find trials that its own looks have not asked for, and why."""
     seeds = experiment.pretraining.seeds
-    same = canonical_text(_part(known, "pretraining", "seeds")) == canonical_text(
-        _part(experiment.identity(), "pretraining", "seeds")
-    )
-    if isinstance(seeds, tuple) or same:
-        return
+    before, after = (_part(identity, "pretraining", "seeds") for identity in (known, experiment.identity()))
+    differing = [] if isinstance(seeds, tuple) else [*differences(before, after, "pretraining.seeds")]
     beyond = sorted({trial.seed for trial in rows.trials()} - {*first_seeds(seeds)})
-    if beyond:
+    if differing and beyond:
+        yield from differing
         listed = ", ".join(map(str, beyond))
         yield f"pretraining.seeds: trials at seed {listed} are there, which until_decided adds at its looks alone"
 

@@ -14,6 +14,7 @@ from reports.formats.csv import render
 from reports.pair_report import pairs_of
 from reports.report import build
 from runners.opening import RunRequest, open_ledger
+from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import ConfigurationError, ConflictError, MachineError
 from steeplechase.ledger.checkpoints import pretrained_trial
 from steeplechase.ledger.database import Ledger
@@ -157,6 +158,19 @@ def test_what_would_change_a_finished_number_is_refused_with_two_remedies(
     assert same.endswith("give what differs its value there; arms, seeds and tasks may be added and left out")
     with closing(Ledger.at(tmp_path / "results")) as ledger:
         assert ledger.facts() == before
+
+
+def test_other_looks_at_sequential_seeds_are_refused_with_both_values(tmp_path: Path) -> None:
+    def version(most: int) -> Experiment:
+        until = {"start": 2, "max": most, "margin": {"held_out_loss": 0.01}}
+        return study(tmp_path, ["narrow"], {"until_decided": until}, ())
+
+    here = Study(tmp_path)
+    here.run(version(4))
+    with pytest.raises(ConflictError) as refused:
+        here.run(version(6))
+    assert refused.value.lines[1] == "  pretraining.seeds.until_decided.max: 4 there, 6 here"
+    assert "trials at seed 3, 4 are there, which until_decided adds at its looks alone" in refused.value.lines[2]
 
 
 def test_a_longer_budget_may_follow_where_the_schedule_does_not_depend_on_it(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def _draw_all(axes: Any, curves: Curves, labelled_lines: Sequence[Line], unlabel
     for line, colour in zip(labelled_lines, COLOURS, strict=False):
         _draw_stops(axes, [line], colour)
     _draw_hurdles(axes, curves)
-    axes.set_xlabel("tokens seen")
+    axes.set_xlabel("tokens seen" + (f"; grey: {len(unlabelled)} more" if unlabelled else ""))
     axes.xaxis.set_major_formatter(lambda tokens, _: short(round(tokens)))
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
 

@@ -143,8 +143,7 @@ def _test_notes(results: Results) -> Iterator[str]:
     if any(results.examples(metric.name) for metric in results.metrics):
         yield (
             "Where examples are sampled (see the conditions), a difference is tested over seeds, and over seeds and "
-            "examples by a two-way analysis of variance; interval and p are those of the one with the wider 95% "
-            "interval."
+            "examples by a two-way analysis of variance; the interval is the wider of the two, p the larger."
         )
     if results.looks.counts:
         counts = ", ".join(map(str, results.looks.counts))

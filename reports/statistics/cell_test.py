@@ -10,7 +10,7 @@ from steeplechase.analysis.effects import differences_of, estimate, wider
 from steeplechase.analysis.estimates import Estimates
 
 SEEDS_AND_EXAMPLES = "seeds_and_examples"
-"""The test by the two-way analysis of variance, which decides where its 95% interval is wider."""
+"""The test by the two-way analysis of variance, named as the test where its 95% interval is the wider."""
 
 
 @dataclass(frozen=True)

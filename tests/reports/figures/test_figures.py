@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reports.figures.matplotlib_style import spread, svg_document
 from reports.report import build
-from reports.sections.curves import LABEL_GAP, Curves, HurdleMark
+from reports.sections.curves import LABEL_GAP, LABELLED_LINES, Curves, HurdleMark
 from reports.write import figure_files
 from steeplechase.ledger.records import TrialStatus
 from tests.factories.read_reports import figure_data, picture
@@ -44,13 +44,14 @@ def test_labels_never_overlap_and_keep_their_order(shares: list[float]) -> None:
     assert max(placed) <= 1 + 1e-9
 
 
-def test_a_search_of_many_labels_the_best_lines_only() -> None:
+def test_a_search_of_many_labels_the_best_lines_and_counts_the_others() -> None:
     arms = {"baseline": {}, **{f"c{number:03}": {"bottleneck_ratio": number} for number in range(1, 25)}}
     trials = [Trial(arm, 1).pretrained(6.0 + position / 50) for position, arm in enumerate(arms)]
     curves = picture(build(snapshot(trials, arms=arms)), "curves")
     assert curves is not None
     assert "c001" in curves.svg
     assert "c024" not in curves.svg
+    assert f"grey: {len(arms) - LABELLED_LINES} more" in curves.svg
 
 
 def test_equal_results_give_equal_bytes() -> None:

@@ -4,17 +4,17 @@ The order of records in the ledger decides, not a clock. Results of other experi
 the report lists the arms whose pretraining came entirely from the stage cache.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from reports.number_format import counted
 from reports.section import Section
 from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.results import Results
-from steeplechase.configuration.claims import Claim
+from steeplechase.configuration.claims import Claim, parse_orderings
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.stage_label import PRETRAIN, TASK_STAGES
-from steeplechase.foundation.schema import JsonValue
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.ledger.records import Status
 
 RESULTS = (PRETRAIN, *TASK_STAGES)
@@ -58,18 +58,15 @@ def _arms_added(results: Results) -> dict[str, Addition]:
 
 
 def _claims_added(results: Results) -> dict[str, Addition]:
-    """Return the claims and orderings of the paper added after results, by their text."""
-    snapshot = results.snapshot
-    earlier = _claimed(snapshot.first_document) if snapshot.amendments else set()
+    """Return the claims and orderings of the paper added after results, by their latest text."""
+    versions = _versions(results, _claims_by_candidates)
+    earlier = {*versions[0]} if versions else set()
     additions: dict[str, Addition] = {}
-    for amendment in snapshot.amendments:
-        new_claims = _claimed(amendment.document) - earlier
-        count = _count(results, amendment.after_record)
-        if count:
-            additions |= {
-                text: Addition(count, amendment.after_record, amendment.moment) for text in sorted(new_claims)
-            }
-        earlier |= new_claims
+    for version, amendment in zip(versions[1:], results.snapshot.amendments, strict=False):
+        texts = sorted(versions[-1].get(same, version[same]) for same in version.keys() - earlier)
+        if count := _count(results, amendment.after_record):
+            additions |= dict.fromkeys(texts, Addition(count, amendment.after_record, amendment.moment))
+        earlier |= version.keys()
     return additions
 
 
@@ -85,18 +82,21 @@ def _last_change(results: Results, part: Callable[[Experiment], object]) -> Addi
     return last
 
 
+def _versions(results: Results, declared: Callable[[Experiment], Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """Return the names that every version declares, by what makes two of them the same; none of a single version."""
+    first, later = results.snapshot.first_document, results.snapshot.amendments
+    documents = (first, *(amendment.document for amendment in later)) if later else ()
+    return [declared(experiment_of(document)) for document in documents]
+
+
 def _left_out(results: Results, declared: Callable[[Experiment], Mapping[str, str]]) -> dict[str, Addition]:
     """Return by name what an earlier version declares and the latest one does not, if it was left out after results.
 
     `declared` gives names by what makes two of them the same.
     """
-    snapshot = results.snapshot
-    if results.is_search or not snapshot.amendments:
-        return {}
-    documents = (snapshot.first_document, *(amendment.document for amendment in snapshot.amendments))
-    versions = [declared(experiment_of(document)) for document in documents]
+    versions = [] if results.is_search else _versions(results, declared)
     left: dict[str, Addition] = {}
-    for before, after, amendment in zip(versions, versions[1:], snapshot.amendments, strict=False):
+    for before, after, amendment in zip(versions, versions[1:], results.snapshot.amendments, strict=False):
         if count := _count(results, amendment.after_record):
             gone = before.keys() - after.keys() - versions[-1].keys()
             addition = Addition(count, amendment.after_record, amendment.moment)
@@ -105,11 +105,22 @@ def _left_out(results: Results, declared: Callable[[Experiment], Mapping[str, st
 
 
 def _arms_by_identity(experiment: Experiment) -> Mapping[str, str]:
-    return {arm.identity: f"arm {arm.name}" for arm in experiment.accepted_arms}
+    return {arm.identity: arm.name for arm in experiment.accepted_arms}
 
 
-def _claims_by_text(experiment: Experiment) -> Mapping[str, str]:
-    return {text: f"claim {text}" for text in _claims_of(experiment)}
+def _claims_by_candidates(experiment: Experiment) -> Mapping[str, str]:
+    """Return the texts of claims and the paper's orderings by what they say of candidates, under any name."""
+    candidates = {arm.name: arm.identity for arm in experiment.accepted_arms}
+
+    def same(*said: object, arms: Iterable[str]) -> str:
+        return canonical_text([*map(str, said), *(candidates.get(name, name) for name in arms)])
+
+    found = {same(each.metric, each.sign, each.size, arms=each.arms): str(each) for each in experiment.claims}
+    for chain in experiment.paper.orderings if experiment.paper else ():
+        orderings = parse_orderings(chain)
+        arms = (name for each in orderings for name in (each.first, each.second))
+        found[same(*(each.level for each in orderings), arms=arms)] = f"paper: {chain}"
+    return found
 
 
 def added_text(results: Results, claim: Claim, text: str) -> str | None:
@@ -149,16 +160,6 @@ def _known_before(results: Results) -> str:
     return f"{cached}, not {', '.join(without_results)}"
 
 
-def _claimed(document: Mapping[str, JsonValue]) -> set[str]:
-    """Return the claims and orderings of a document as text."""
-    return _claims_of(experiment_of(document))
-
-
-def _claims_of(experiment: Experiment) -> set[str]:
-    paper = experiment.paper.orderings if experiment.paper else ()
-    return {*map(str, experiment.claims), *(f"paper: {text}" for text in paper)}
-
-
 def _addition_of_arm(results: Results, arm: str, after_record: int) -> Addition | None:
     if after_record:
         moments = [
@@ -191,8 +192,9 @@ def _conditions(results: Results) -> Iterator[tuple[str, str]]:
         added += [f"claim {text} {addition}" for text, addition in _claims_added(results).items()]
         added += [f"{name} changed {change}" for name, change in _deciding_changes(results).items()]
         yield "Added after results", "; ".join(added)
-        gone = _left_out(results, _arms_by_identity) | _left_out(results, _claims_by_text)
-        yield "Left out after results", "; ".join(f"{name} {addition}" for name, addition in gone.items())
+        gone = [f"arm {arm} {addition}" for arm, addition in _left_out(results, _arms_by_identity).items()]
+        gone += [f"claim {text} {addition}" for text, addition in _left_out(results, _claims_by_candidates).items()]
+        yield "Left out after results", "; ".join(gone)
     if points:
         examples = "; ".join(f"{name}: {', '.join(reasons)}" for name, *reasons in points[:POINTS_SHOWN])
         more = "; …" if len(points) > POINTS_SHOWN else ""

@@ -137,9 +137,21 @@ class DeclaredRows:
         return self._declared["labels"] if name == "labels" else self.ledger.fact(name)
 
     def arms(self) -> tuple[ArmRow, ...]:
-        """Return the declared arms that have a row, in the order and with the contents of the declaration."""
+        """Return the declared arms that have a row, in the order and with the contents of the declaration.
+
+        A candidate is as old as the first arm that had it, under any name; another one of that name is later.
+        """
         written = {arm.name: arm for arm in self.ledger.arms()}  # loads the plugins of its candidates
-        return tuple(self._current(arm, written[arm.name]) for arm in self._arms if arm.name in written)
+        earliest = {arm.identity: arm.after_record for arm in reversed(written.values())}
+        return tuple(
+            replace(
+                arm,
+                after_record=earliest.get(arm.identity, self.amendment.after_record),
+                cohort=written[arm.name].cohort,
+            )
+            for arm in self._arms
+            if arm.name in written
+        )
 
     def trials(self) -> tuple[TrialRow, ...]:
         """Return the trials of declared arms and seeds, arm after arm; of extra seeds those that have a row."""
@@ -166,12 +178,6 @@ class DeclaredRows:
 
     def _trial_names(self) -> frozenset[str]:
         return frozenset(row.name for row in self.trials())
-
-    def _current(self, arm: ArmRow, row: ArmRow) -> ArmRow:
-        """Return an arm with its time of declaration; a name that had another candidate before is a later arm."""
-        if row.identity != arm.identity:
-            return replace(arm, after_record=self.amendment.after_record)
-        return replace(arm, after_record=row.after_record, cohort=row.cohort)
 
     @cached_property
     def _declared(self) -> Mapping[str, Any]:

@@ -64,6 +64,23 @@ def test_the_report_names_arms_and_claims_that_were_left_out_after_results(tmp_p
     assert "left out" not in whole.finding
 
 
+def test_an_arm_with_another_name_is_as_old_as_its_candidate_and_so_are_its_claims(tmp_path: Path) -> None:
+    def version(narrow: str, **more: object) -> Experiment:
+        arms = {**more, narrow: ARMS["narrow"]}
+        claims = [f"held_out_loss({name}) < held_out_loss(baseline)" for name in arms]
+        paper = {"source": "a paper", "statement": "better", "orderings": [f"{narrow} > baseline"]}
+        return study(tmp_path, design={"kind": "list", "arms": arms}, claims=claims, paper=paper, tasks=())
+
+    here = Study(tmp_path)
+    here.run(version("narrow"))
+    renamed = dict(build(found_in(here.run(version("other")))).footer)
+    assert not {"Added after results", "Left out after results"} & renamed.keys()
+    footer = dict(build(found_in(here.run(version("other", dynamic=ARMS["dynamic"])))).footer)
+    assert footer["Added after results"].startswith("arm dynamic after at least 4 results (record ")
+    assert footer["Added after results"].count("claim ") == 1
+    assert "Left out after results" not in footer
+
+
 @pytest.mark.parametrize("hidden", [False, True])
 def test_a_changed_file_of_a_plugin_is_named_once_in_place_of_digests(tmp_path: Path, hidden: bool) -> None:
     here, plugin = Study(tmp_path), copy_of_example(tmp_path / "plugin")

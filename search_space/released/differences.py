@@ -108,6 +108,11 @@ def warmup_updates(recipe: Recipe) -> int:
     return recipe.first_update_after(recipe.schedule.warmup_tokens)
 
 
+def updates_text(count: int) -> str:
+    """Return a number of updates with its noun: `1 update`, `1,000 updates`."""
+    return f"{count:,} update{'' if count == 1 else 's'}"
+
+
 def plain(candidate: Candidate, path: str) -> str:
     """Return a candidate's value at a path as text: an option as its kind and its non-default fields."""
     value: object = candidate
@@ -141,8 +146,8 @@ def recipe_text(candidate: Candidate, tokens: int) -> str:
     """Return the training recipe as text, with every number that a release states."""
     recipe = candidate.recipe
     parts = [
-        f"{recipe.steps(tokens):,} updates of {_batch_text(recipe)} x {recipe.sequence_length} tokens",
-        f"peak learning rate {recipe.peak_learning_rate:g} after {warmup_updates(recipe):,} updates",
+        f"{updates_text(recipe.steps(tokens))} of {_batch_text(recipe)} x {recipe.sequence_length} tokens",
+        f"peak learning rate {recipe.peak_learning_rate:g} after {updates_text(warmup_updates(recipe))}",
         recipe.schedule.after_warm_up,
         f"weight decay {recipe.weight_decay:g}",
         _optimiser_text(recipe),
@@ -164,7 +169,7 @@ def _batch_text(recipe: Recipe) -> str:
     if len(recipe.phases) == 1:
         return str(recipe.batch_sequences)
     growing, whole = recipe.phases[0].batch_sequences, recipe.phases[-1]
-    return f"{growing} to {whole.batch_sequences} (after {whole.first_update:,} updates)"
+    return f"{growing} to {whole.batch_sequences} (after {updates_text(whole.first_update)})"
 
 
 def _optimiser_text(recipe: Recipe) -> str:
@@ -175,9 +180,9 @@ def _optimiser_text(recipe: Recipe) -> str:
 
 
 def _lengthening_text(recipe: Recipe, tokens: int) -> str:
-    updates = recipe.long_sequence_updates(recipe.steps(tokens))
-    length = recipe.long_sequence_length
-    return f"before tasks of long texts {updates:,} updates of {recipe.batch_sequences} x {length}, not in the FLOPs"
+    updates = updates_text(recipe.long_sequence_updates(recipe.steps(tokens)))
+    sequences = f"{recipe.batch_sequences} x {recipe.long_sequence_length}"
+    return f"before tasks of long texts {updates} of {sequences}, not in the FLOPs"
 
 
 def options_departing(*architectures: Architecture) -> tuple[ConvolutionOption, ...]:

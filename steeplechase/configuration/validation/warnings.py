@@ -12,7 +12,7 @@ from search_space.activation_memory import VALUE_BYTES, activation_memory
 from search_space.candidate import Candidate
 from search_space.overrides import absolute_path
 from search_space.recipe import Recipe
-from search_space.released.differences import warmup_updates
+from search_space.released.differences import updates_text, warmup_updates
 from steeplechase.configuration.arm import replaced_parts
 from steeplechase.configuration.designs.components import ComponentDesign, ListDesign
 from steeplechase.configuration.designs.factorial import Factorial, Zip
@@ -131,7 +131,7 @@ def _warm_up(experiment: Experiment) -> Iterator[str]:
                 arms_by_lengths.setdefault((warmup, updates), []).append(arm.name)
         for (warmup, updates), names in arms_by_lengths.items():
             yield (
-                f"{named(names, len(experiment.arms))}: the warm-up takes {warmup:,} updates and {stage} has "
+                f"{named(names, len(experiment.arms))}: the warm-up takes {updates_text(warmup)} and {stage} has "
                 f"{updates:,}, so the peak learning rate is never reached. Write a smaller "
                 f"recipe.schedule.warmup_tokens, such as {_tenth(experiment.baseline.recipe, tokens)}"
             )
@@ -165,8 +165,8 @@ def _evaluations(experiment: Experiment) -> Iterator[str]:
     updates = experiment.baseline.recipe.steps(experiment.pretraining.tokens)
     if points > updates > 0:
         yield (
-            f"pretraining.evaluations is {points:,}, but pretraining has {updates:,} updates: the held-out curve has "
-            "one point per update"
+            f"pretraining.evaluations is {points:,}, but pretraining has {updates_text(updates)}: the held-out curve "
+            "has one point per update"
         )
 
 

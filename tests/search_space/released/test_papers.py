@@ -13,6 +13,7 @@ from search_space.overrides import apply
 from search_space.released.differences import departures, options_departing, recipe_text
 from search_space.released.models import PRESETS, preset_of
 from search_space.released.papers import PublishedRow, document, merged, published
+from search_space.schedule import LinearSchedule
 
 ELECTRA = CONVENTIONS["electra"]
 
@@ -139,6 +140,9 @@ def test_a_recipe_is_told_in_the_releases_own_numbers() -> None:
     for part in ("1,000,000 updates of 256 x 128", "0.0002 after 10,000 updates", "weight decay 0.01", "dropout 0.1",
                  "15% of the tokens", "generator 1/3", "1 and 50"):  # fmt: skip
         assert part in told
+    recipe = preset.candidate.recipe.model_copy(update={"schedule": LinearSchedule(warmup_tokens=1)})
+    short = recipe_text(preset.candidate.model_copy(update={"recipe": recipe}), 1)
+    assert short.startswith("1 update of 256 x 128 tokens, peak learning rate 0.0002 after 1 update, ")
 
 
 def test_a_recipe_says_what_a_gpu_computes_with_and_what_is_compiled() -> None:

@@ -48,7 +48,7 @@ def test_every_arm_is_shown_with_its_changes_costs_and_cells(call: Call, scale: 
     assert document["arms"][3]["uses"]["one-change comparison"] == ["lightweight − bottleneck"]
 
 
-@pytest.mark.parametrize("columns", [80, 200])
+@pytest.mark.parametrize("columns", [40, 80, 200])
 @pytest.mark.parametrize("name", ["table2", "table7"])
 def test_no_change_of_an_arm_is_cut_whatever_the_terminal(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, columns: int
@@ -59,6 +59,7 @@ def test_no_change_of_an_arm_is_cut_whatever_the_terminal(
     words = set(output.split())
     for arm in load_experiment(file, "laptop").arms:
         assert {arm.name} | {f"{path}:" for path in arm.changes} <= words, arm.name
+    assert re.search(r"^arm .* parameters +forward +train FLOPs +cached", output, re.MULTILINE)
 
 
 def test_a_question_controls_no_terminal(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

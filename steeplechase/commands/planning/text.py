@@ -27,12 +27,15 @@ from steeplechase.ledger.records import WITHOUT_SCALES
 REASONS_SHOWN = 5
 NUMBERS = ("parameters", "forward", "train FLOPs", "cached")
 USES_FROM = 110  # minimum terminal width for the uses of an arm beside its name
+NARROWEST = 60
+"""Terminal width below which lines are longer than the terminal: the numbers would leave no place for names."""
 SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     """Print the plan."""
     console, experiment = Console(markup=False), chosen.experiment
+    console.width = max(console.width, NARROWEST)
     scale = "" if chosen.scale == WITHOUT_SCALES else f" at scale {chosen.scale}"
     heading = f"{experiment.experiment}{scale}, FLOPs by {convention.name}: {experiment.question}"
     console.print(printable(heading), style="bold")

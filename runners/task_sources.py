@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import settings_of
 from steeplechase.foundation.canonical import fingerprint
-from steeplechase.foundation.errors import DataError, with_escapes
+from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.dataset_folder import PublishedData
 from steeplechase.tasks.labelled.task import DownstreamTask
 from steeplechase.tasks.lexicon.synonyms import Synonyms
@@ -96,7 +96,7 @@ def table_notes(tuning: FineTuning) -> Iterator[str]:
     for name, table in _tables(tuning):
         counts = ", ".join(f"{part} {count:,}" for part, count in table.counts.items())
         labels = table.labels.get("train", {})
-        shown = ", ".join(f"{with_escapes(label)} {count:,}" for label, count in [*labels.items()][:SHOWN_LABELS])
+        shown = ", ".join(f"{label!r} {count:,}" for label, count in [*labels.items()][:SHOWN_LABELS])
         more = f" and {len(labels) - SHOWN_LABELS} more" if len(labels) > SHOWN_LABELS else ""
         left_out = f"; {table.unlabelled:,} rows without a label are left out" if table.unlabelled else ""
         yield f"{name}: {counts} examples{f'; labels in train: {shown}{more}' if labels else ''}{left_out}"

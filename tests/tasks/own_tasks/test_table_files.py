@@ -186,7 +186,7 @@ def test_what_may_be_a_mistake_is_told(
 def test_the_labels_that_no_one_agreed_on_are_no_warning_where_they_are_one_of_two(tmp_path: Path) -> None:
     tuning = tuning_of(tmp_path, "r.csv", "a,1\nb,-1\n", columns={"text": 1, "label": 2})
     assert not [line for line in table_warnings(tuning) if "may mean no label" in line]
-    assert "r: train 2, dev 2 examples; labels in train: -1 1, 1 1" in " ".join(table_notes(tuning))
+    assert "r: train 2, dev 2 examples; labels in train: '-1' 1, '1' 1" in " ".join(table_notes(tuning))
 
 
 def test_a_dev_set_of_one_label_has_metrics_without_a_value(tmp_path: Path) -> None:

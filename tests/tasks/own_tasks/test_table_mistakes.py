@@ -192,10 +192,11 @@ def warnings(folder: Path, rows: list[dict[str, Any]], columns: dict[str, str], 
 def test_the_labels_of_a_plan_are_one_line_without_control_characters(tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_text(
         "".join(
-            json.dumps({"x": f"text {place}", "y": label}) + "\n" for place, label in enumerate(["a\nb", "\x1b[31m"])
+            json.dumps({"x": f"text {place}", "y": label}) + "\n"
+            for place, label in enumerate(["a\nb", "\x1b[31m, 1"])
         )
     )
     both = dict.fromkeys(("train", "dev"), str(tmp_path / "r.jsonl"))
     task = TableTask.model_validate({"kind": "table", "columns": {"text": "x", "label": "y"}, **both}, strict=False)
     (line,) = table_notes(FineTuning(own_tasks={"r": task}, tasks=("r",)))
-    assert line == "r: train 2, dev 2 examples; labels in train: \\x1b[31m 1, a\\nb 1"
+    assert line == "r: train 2, dev 2 examples; labels in train: '\\x1b[31m, 1' 1, 'a\\nb' 1"

@@ -67,6 +67,16 @@ def test_an_arm_at_its_own_recipe_is_compared_with_the_baseline_at_its_own() -> 
         assert row["own_delta"] == pytest.approx(sum(a - b for a, b in zip(mine, its, strict=True)) / len(mine))
 
 
+def test_the_measured_values_have_the_trials_of_both_recipes_once() -> None:
+    view = tuned()
+    rows = [row for row in build(view, primary=primary).trials.rows if row["metric"] == "held_out_loss"]
+    measured = {
+        (one.trial.arm, one.trial.seed): final_loss_of(one.records[-1]) for one in view.histories if one.records
+    }
+    assert {(row["arm"], row["seed"]): row["value"] for row in rows} == measured
+    assert len(rows) == len(measured)
+
+
 def test_claims_are_about_arms_at_their_own_recipes_and_are_said_once() -> None:
     view = tuned()
     arm = next(choice.arm for choice in tuning_of(view).choices if choice.point and choice.arm != "baseline")

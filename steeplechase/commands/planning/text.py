@@ -140,11 +140,9 @@ def _work(chosen: Chosen, plan: Plan) -> str:
         return f"{each}, {fine_tunings} fine-tuning{'s' if fine_tunings > 1 else ''} each, no pretraining"
     declared = experiment.pretraining.seeds
     more = "" if isinstance(declared, tuple) else f" to {declared.until_decided.max}"
-    return (
-        f"{arms} x {seeds}{more} pretraining seed{'s' if seeds > 1 or more else ''} "
-        f"of {experiment.pretraining.tokens:,} tokens, "
-        f"then {fine_tunings or 'no'} fine-tuning{'' if fine_tunings <= 1 else 's'}{' each' if fine_tunings else ''}"
-    )
+    pretraining = f"{arms} x {seeds}{more} pretraining seed{'s' if seeds > 1 or more else ''}"
+    then = f", then {fine_tunings} fine-tuning{'s' if fine_tunings > 1 else ''} each" if fine_tunings else ""
+    return f"{pretraining} of {experiment.pretraining.tokens:,} tokens{then}"
 
 
 def _searched(search: Search, known: int) -> str:

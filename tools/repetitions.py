@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from reports.number_format import difference_text, fixed
+from reports.number_format import difference_text, fixed, p_text
 from reports.statistics.results import Results
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE
@@ -28,10 +28,11 @@ class Repetitions(NamedTuple):
     """The F test of the interaction of arm and folder in the two-way analysis of variance."""
 
     def text(self, decimals: int) -> str:
-        """Return `mean −0.13 [−0.15, −0.11], standard deviation 0.02, from seeds alone 0.02, p 0.40`."""
+        """Return `mean −0.13 nats [−0.15, −0.11], n = 5, standard deviation 0.02, from seeds alone 0.02, p 0.401`."""
+        value, _, bounds = difference_text(self.difference, decimals).partition(" ")
         sd, expected = fixed(self.sd, decimals), fixed(self.sd_of_seeds, decimals)
-        mean = difference_text(self.difference, decimals)
-        return f"mean {mean}, standard deviation {sd}, from seeds alone {expected}, p {fixed(self.p, 2)}"
+        mean = f"mean {value} nats {bounds}, n = {self.difference.n}"
+        return f"{mean}, standard deviation {sd}, from seeds alone {expected}, p {p_text(self.p)}"
 
 
 def repetitions(folders: Sequence[Results], metric: str, arm: str) -> Repetitions:

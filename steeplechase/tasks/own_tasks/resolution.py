@@ -229,7 +229,7 @@ def _refuse_one_target(path: Path, train: Sequence[ParsedRow], table: TableForma
         raise DataError(f"{path}: {named(table.label_column or table.columns.value or 0)}: {message}")
 
 
-def _refuse_empty(path: Path, rows: Mapping[str, Sequence[ParsedRow]], table: TableTask) -> None:
+def _refuse_empty(path: Path, rows: Mapping[str, Sequence[ParsedRow]], table: TableFormat) -> None:
     """Raise DataError if a share leaves train or dev without examples."""
     empty = [part for part in ("train", "dev") if not rows[part]]
     if empty:

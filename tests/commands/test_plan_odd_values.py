@@ -11,6 +11,7 @@ from hypothesis import strategies as some
 
 from runners.settings import Selection
 from steeplechase.commands.plan import planned
+from steeplechase.configuration.yaml.loader import scales
 from steeplechase.foundation.errors import ConfigurationError
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
 
@@ -44,8 +45,10 @@ ODD = (
 
 def refusal_of(name: str, changes: Sequence[str]) -> tuple[str, ...]:
     """Return the lines of a refusal, none where the changed experiment is accepted and planned."""
+    declared = scales(EXPERIMENTS / name)
+    scale = SCALE if SCALE in declared else next(iter(declared), None)
     try:
-        planned(EXPERIMENTS / name, Selection(scale=SCALE, out=NOWHERE, overrides=tuple(changes)))
+        planned(EXPERIMENTS / name, Selection(scale=scale, out=NOWHERE, overrides=tuple(changes)))
     except ConfigurationError as refusal:
         return refusal.lines
     return ()
@@ -63,8 +66,8 @@ def odd_changes(draw: some.DrawFn) -> tuple[str, list[str]]:
     """Draw an experiment and up to three of its values, at scale smoke or above the scales, that become odd ones."""
     name = draw(some.sampled_from(EXPERIMENT_FILES))
     document = yaml.safe_load((EXPERIMENTS / name).read_text(encoding="utf-8"))
-    scales = document.pop("scales", {})
-    keys = sorted({*keys_of(document), *keys_of(scales.get(SCALE, {}))})
+    by_scale = document.pop("scales", {})
+    keys = sorted({*keys_of(document), *keys_of(by_scale.get(SCALE, {}))})
     change = some.tuples(some.sampled_from(keys), some.sampled_from(ODD)).map("=".join)
     return name, draw(some.lists(change, min_size=1, max_size=3))
 

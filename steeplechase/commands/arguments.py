@@ -3,9 +3,9 @@
 import hashlib
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import typer
 
@@ -134,25 +134,17 @@ def with_flags_of(settings: type) -> Callable[[Callable[..., None]], Callable[..
     return decorated
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(NamedTuple):
     """An experiment at one of its scales."""
 
     experiment: Experiment
     scale: str
-    scales: tuple[str, ...] = ()
+    scales: tuple[str, ...]
     """All scales of its file."""
 
 
-def choose(path: Path, scale: str | None, packages: Sequence[str] = ()) -> Chosen:
-    """Read an experiment, as `choose_any`. Raises ConfigurationError with every mistake of the file."""
-    return Chosen(*choose_any(path, scale, packages=packages))
-
-
-def choose_any(
-    path: Path, scale: str | None, settings: Sequence[str] = (), packages: Sequence[str] = ()
-) -> tuple[Experiment, str, tuple[str, ...]]:
-    """Read an experiment; return it with the name of its scale and all scales of its file.
+def choose(path: Path, scale: str | None, settings: Sequence[str] = (), packages: Sequence[str] = ()) -> Chosen:
+    """Return the experiment of a file.
 
     `settings` are KEY=VALUE, in place of values of the file; `packages` those whose functions it may name as
     factories, beside its plugins'. Raises ConfigurationError with every mistake.
@@ -161,7 +153,7 @@ def choose_any(
     file = read_file(experiment_file(path))
     wanted = _wanted_scale(file, scale)
     file = with_imported_folders(with_settings(file, wanted, settings))
-    return experiment_in(file, wanted), wanted or WITHOUT_SCALES, file.scales
+    return Chosen(experiment_in(file, wanted), wanted or WITHOUT_SCALES, file.scales)
 
 
 def with_places(error: UserError, path: Path, scale: str | None, settings: Sequence[str] = ()) -> UserError:

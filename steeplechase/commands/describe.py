@@ -68,7 +68,7 @@ def _model_of(path: Path) -> type[Schema]:
 
 
 def _of_experiment(arguments: DescribeArguments, path: Path) -> tuple[Subject, Recipe]:
-    chosen = choose(path, arguments.scale, arguments.factories_of)
+    chosen = choose(path, arguments.scale, packages=arguments.factories_of)
     arms = {arm.name: arm for arm in chosen.experiment.arms}
     name = BASELINE if arguments.arm is None else arguments.arm
     if name not in arms:

@@ -13,7 +13,7 @@ from steeplechase.commands.arguments import (
     Chosen,
     ExperimentFile,
     FlopsName,
-    choose_any,
+    choose,
     convention_named,
     with_flags_of,
     with_places,
@@ -36,8 +36,7 @@ def plan(
     Where data are missing or malformed the plan begins with the reason, and the exit code is that of `run`.
     """
     convention = convention_named(flops)
-    chosen = Chosen(*choose_any(experiment, settings.scale, settings.overrides, settings.factories_of))
-    found = _plan_of(chosen, experiment, settings, convention)
+    chosen, found = _plan_of(experiment, settings, convention)
     if as_json:
         print_json(plan_document(chosen, found, convention))
     else:
@@ -46,14 +45,14 @@ def plan(
         raise typer.Exit(found.refusal.exit_code)
 
 
-def planned(experiment: Path, settings: Selection, convention: Convention = MATMUL) -> dict[str, JsonValue]:
+def planned(experiment: Path, settings: Selection) -> dict[str, JsonValue]:
     """Return the plan as plain data. Raises ConfigurationError with every mistake of the file and the overrides."""
-    chosen = Chosen(*choose_any(experiment, settings.scale, settings.overrides, settings.factories_of))
-    return plan_document(chosen, _plan_of(chosen, experiment, settings, convention), convention)
+    return plan_document(*_plan_of(experiment, settings, MATMUL), MATMUL)
 
 
-def _plan_of(chosen: Chosen, file: Path, settings: Selection, convention: Convention) -> Plan:
+def _plan_of(file: Path, settings: Selection, convention: Convention) -> tuple[Chosen, Plan]:
+    chosen = choose(file, settings.scale, settings.overrides, settings.factories_of)
     found = plan_of(chosen.experiment, settings, convention, chosen.scale, settings.command(file, chosen.scale))
-    if found.refusal is None:
-        return found
-    return replace(found, refusal=with_places(found.refusal, file, settings.scale, settings.overrides))
+    if found.refusal is not None:
+        found = replace(found, refusal=with_places(found.refusal, file, settings.scale, settings.overrides))
+    return chosen, found

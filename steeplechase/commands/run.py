@@ -32,7 +32,7 @@ from runners.run_progress import RunProgress
 from runners.settings import RAY, RunSettings
 from runners.task_sources import table_warnings
 from search_space.cards import card_memory
-from steeplechase.commands.arguments import ExperimentFile, choose_any, with_flags_of, with_places
+from steeplechase.commands.arguments import ExperimentFile, choose, with_flags_of, with_places
 from steeplechase.commands.output import readers_may_go
 from steeplechase.commands.report import all_of, print_report
 from steeplechase.commands.run_lines import deciding_lines, failure_lines, lines_of_a_part, opening_lines
@@ -132,7 +132,7 @@ def run_experiment(file: Path, settings: RunSettings, on_report: OnReport) -> tu
     Raises ConfigurationError with every mistake of the file, StoppedError when a signal ends it, and LimitReached,
     after the report is written, when a limit does.
     """
-    declared, scale, scales = choose_any(file, settings.scale, settings.overrides, settings.factories_of)
+    declared, scale, scales = choose(file, settings.scale, settings.overrides, settings.factories_of)
     if declared.measure.of_arms and (given := settings.elsewhere if declared.has_trials else settings.of_trials):
         raise ConfigurationError(f"{file}: arms are timed on this machine; leave {', '.join(given)} out")
     command, part = settings.command(file, scale), settings.part_of(declared)

@@ -16,7 +16,7 @@ from runners.replay.curves import plain
 from runners.replay.curves.reading import read_curves, read_one
 from runners.replay.recorded_decisions import reproduce
 from runners.replay.simulated import Table, simulated_trace, with_points
-from steeplechase.commands.arguments import ResultsFolder, choose_any
+from steeplechase.commands.arguments import ResultsFolder, choose
 from steeplechase.commands.report import TERMINAL, ReportFormat, print_report
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.atomic_files import make_folder, refuse_existing, write_whole
@@ -151,7 +151,7 @@ def replayed(named: str, table: Table, scale: str | None, seeds: int) -> Contend
     Raises ConfigurationError for a file that is no search, or of another table.
     """
     path, _, settings = named.partition(SETTINGS_MARK)
-    experiment, _, _ = choose_any(Path(path), scale, settings.split(",") if settings else ())
+    experiment, _, _ = choose(Path(path), scale, settings.split(",") if settings else ())
     if experiment.search is None:
         raise ConfigurationError(f"{path}: its design is no search")
     try:

@@ -47,8 +47,8 @@ import sys
 from pathlib import Path
 opened = []
 sys.addaudithook(lambda event, given: opened.append(Path(str(given[0])).name) if event == "open" else None)
-from steeplechase.commands.arguments import choose_any
-_, scale, _ = choose_any(Path(sys.argv[1]), "smoke")
+from steeplechase.commands.arguments import choose
+_, scale, _ = choose(Path(sys.argv[1]), "smoke")
 print(scale, *sorted(name for name in opened if name.endswith(".yaml")))
 """
 

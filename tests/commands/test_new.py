@@ -8,7 +8,7 @@ import pytest
 
 from runners.dag import shared_stages, trial_stages
 from runners.settings import Selection
-from steeplechase.commands.arguments import choose_any
+from steeplechase.commands.arguments import choose
 from steeplechase.commands.new import copied
 from steeplechase.commands.new_part import PART_RULE, example_folder
 from steeplechase.commands.plugin_contracts import checked, unused_files
@@ -26,7 +26,7 @@ def test_the_template_is_an_experiment_at_every_scale(call: Call, tmp_path: Path
     answer = call("new", tmp_path / "mine.yaml")
     assert (answer.code, answer.out.splitlines()[1]) == (0, "scales: demo, smoke")
     for scale in ("demo", "smoke"):
-        experiment, name, _ = choose_any(tmp_path / "mine.yaml", scale)
+        experiment, name, _ = choose(tmp_path / "mine.yaml", scale)
         assert (experiment.experiment, name) == ("mine", scale)
     assert (tmp_path / "mine.yaml").read_text().startswith(f"# yaml-language-server: $schema={ROOT}/experiments/")
 
@@ -36,8 +36,8 @@ def test_a_copy_has_the_scales_and_arms_of_the_original(call: Call, tmp_path: Pa
     assert call("new", tmp_path / "mine.yaml", "--like", name).code == 0
     copy, original = (read_file(path) for path in (tmp_path / "mine.yaml", ROOT / f"experiments/{name}.yaml"))
     assert copy.scales == original.scales
-    own, _, _ = choose_any(tmp_path / "mine.yaml", "smoke")
-    other, _, _ = choose_any(ROOT / f"experiments/{name}.yaml", "smoke")
+    own, _, _ = choose(tmp_path / "mine.yaml", "smoke")
+    other, _, _ = choose(ROOT / f"experiments/{name}.yaml", "smoke")
     assert own.model_dump() == {**other.model_dump(), "experiment": "mine"}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.commands.arguments import choose_any
+from steeplechase.commands.arguments import choose
 from steeplechase.commands.plugin_contracts import measured
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.plugin_folders import COPIES
@@ -36,7 +36,7 @@ def nothing_loaded() -> Iterator[None]:
 
 def computed(experiment: Path, out: Path, *settings: str) -> None:
     """Compute every stage of the smoke scale of an experiment in this process."""
-    wanted, _, _ = choose_any(experiment, "smoke", settings)
+    wanted, _, _ = choose(experiment, "smoke", settings)
     assert isinstance(wanted, Experiment)
     compute(wanted, out)
 

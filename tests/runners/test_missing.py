@@ -15,7 +15,7 @@ from runners.opening import RunRequest, refuse_missing_device, stages_of
 from runners.run import run
 from runners.settings import RunSettings
 from runners.text_warnings import lost_marks, short_text
-from steeplechase.commands.arguments import choose_any
+from steeplechase.commands.arguments import choose
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation import devices, environment
 from steeplechase.foundation.errors import DataError, MachineError
@@ -91,7 +91,7 @@ def test_a_run_on_a_missing_gpu_is_refused_before_any_folder_is_created(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("runners.missing_data.gpu_missing", lambda: "there is none")
-    experiment, *_ = choose_any(TABLE, "smoke", ["baseline.recipe.device=cuda"])
+    experiment, *_ = choose(TABLE, "smoke", ["baseline.recipe.device=cuda"])
     with pytest.raises(MachineError, match=r"recipe\.device: cuda of every arm is not available on this machine"):
         run(RunRequest(experiment, "smoke", ResultPaths.of(tmp_path / "out")), lambda _: None)
     assert list(tmp_path.iterdir()) == []
@@ -111,7 +111,7 @@ def card_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 def test_a_card_without_triton_or_bfloat16_is_refused_in_a_line_each(card_here: pytest.MonkeyPatch) -> None:
     chosen = ["baseline.recipe.device=cuda", "baseline.recipe.precision=bfloat16"]
-    experiment, *_ = choose_any(TABLE, "smoke", chosen)
+    experiment, *_ = choose(TABLE, "smoke", chosen)
     assert [*missing_device(experiment)] == []
     card_here.setattr(missing_data, "triton_version", lambda: "none")
     card_here.setattr(missing_data, "compute_capability", lambda: 7.5)
@@ -124,7 +124,7 @@ def test_a_card_without_triton_or_bfloat16_is_refused_in_a_line_each(card_here: 
 def test_a_card_that_is_too_small_is_refused_before_any_folder_is_created(
     card_here: pytest.MonkeyPatch, share: float | None, refused: bool, tmp_path: Path
 ) -> None:
-    experiment, *_ = choose_any(TABLE, "smoke", ["baseline.recipe.device=cuda"])
+    experiment, *_ = choose(TABLE, "smoke", ["baseline.recipe.device=cuda"])
     settings = RunSettings(gpus_per_trial=share)
     request = RunRequest(experiment, "smoke", ResultPaths.of(tmp_path / "out"), settings)
     shared = stages_of(experiment)

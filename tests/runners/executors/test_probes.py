@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.commands.arguments import choose_any
+from steeplechase.commands.arguments import choose
 from steeplechase.ledger.metrics import final_loss
 from steeplechase.ledger.snapshot import snapshot_at
 from tests.factories.local_models import run
@@ -21,7 +21,7 @@ FEWER = (
 
 def test_what_is_planted_in_the_segment_before_is_learned_with_a_memory_alone(tmp_path: Path) -> None:
     """One seed of three, at a third of the budget."""
-    wanted, _, _ = choose_any(EXPERIMENTS / "probes" / "segment_memory.yaml", "laptop", FEWER)
+    wanted, _, _ = choose(EXPERIMENTS / "probes" / "segment_memory.yaml", "laptop", FEWER)
     found = snapshot_at(run(wanted, tmp_path))
     losses = {history.trial.arm: final_loss(history, found.labels) for history in found.histories}
     assert losses["baseline"] is not None

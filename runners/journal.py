@@ -125,12 +125,6 @@ class Journal:
         self.state.refuse_other_keys(self._recorded_shared.values())
         self.state.apply_all(row for row in rows if not (isinstance(row, Record) and row.trial is None))
 
-    def task_of(self, name: TaskId) -> StageTask:
-        """Return a declared task by its identity."""
-        trial, label = name
-        stages = self.state.shared_stages if trial is None else self.state.stages_of(trial)
-        return StageTask(trial, label, stages[label])
-
     def reuse_shared(self) -> None:
         """Record every shared stage whose result is stored; the others are recomputed, even if recorded before."""
         for task in self.state.shared_pending:
@@ -140,7 +134,7 @@ class Journal:
     def outdated(self) -> tuple[tuple[StageTask, Record], ...]:
         """The finished fine-tunings of trials whose record lacks a user's metric of now, or has one of then."""
         return tuple(
-            (self.task_of((name, label)), record)
+            (self.state.task_of((name, label)), record)
             for name, trial in self.state.trials.items()
             for label, record in trial.records.items()
             if self.state.experiment.may_grow and self._is_outdated(record)

@@ -86,7 +86,7 @@ class Meter:
         self._starts: dict[TaskId, float] = {}
         self._absent: set[TaskId] = set()
         """Stages beyond the token limit that have no result yet."""
-        self._counted, self._in_ledger, self._recorded = -1, Spent(), SpentInLedger(journal.task_of)
+        self._counted, self._in_ledger, self._recorded = -1, Spent(), SpentInLedger(journal.state.task_of)
 
     @property
     def stage_seconds(self) -> float | None:

@@ -38,8 +38,7 @@ class RunProgress:
 
     def task_of(self, record: Record) -> StageTask:
         """Return the stage that a record of this part is the result of."""
-        stages = self._state.shared_stages if record.trial is None else self._state.stages_of(record.trial)
-        return StageTask(record.trial, record.label, stages[record.label])
+        return self._state.task_of((record.trial, record.label))
 
     @property
     def remaining(self) -> tuple[StageTask, ...]:

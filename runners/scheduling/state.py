@@ -19,7 +19,7 @@ from runners.scheduling.trial import Trial, TrialPlan
 from runners.scheduling.trial_stages import TrialStages
 from runners.search.encoding import KnownCandidates
 from runners.stages.stage import Stage
-from runners.work_queue import StageTask
+from runners.work_queue import StageTask, TaskId
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
@@ -149,6 +149,11 @@ class RunState:
     def stages_of(self, trial: str) -> Mapping[str, Stage]:
         """Return the stages of a trial by label; those of a search's trial that has ended are built again."""
         return self._stages.of(self.trials[trial].plan.row)
+
+    def task_of(self, name: TaskId) -> StageTask:
+        """Return a declared stage by its trial, None of a shared one, and its label."""
+        trial, label = name
+        return StageTask(trial, label, (self.shared_stages if trial is None else self.stages_of(trial))[label])
 
     def pending_of(self, trial: Trial) -> tuple[StageTask, ...]:
         """Return the stages of a trial in the part without a record, in order, whether or not they will run."""

@@ -124,6 +124,8 @@ class Journal:
         self._recorded_shared = {row.label: row for row in rows if isinstance(row, Record) and row.trial is None}
         self.state.refuse_other_keys(self._recorded_shared.values())
         self.state.apply_all(row for row in rows if not (isinstance(row, Record) and row.trial is None))
+        if self._rows is not ledger:  # hidden results too were there before an arm that is added
+            self.state.last_trial_record = ledger.last_trial_record()
 
     def reuse_shared(self) -> None:
         """Record every shared stage whose result is stored; the others are recomputed, even if recorded before."""

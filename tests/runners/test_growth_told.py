@@ -81,6 +81,18 @@ def test_an_arm_with_another_name_is_as_old_as_its_candidate_and_so_are_its_clai
     assert "Left out after results" not in footer
 
 
+def test_an_arm_in_the_place_of_one_that_is_hidden_was_added_after_its_results(tmp_path: Path) -> None:
+    here = Study(tmp_path)
+    here.run(study(tmp_path, ["narrow", "dynamic"], tasks=()))
+    found = found_in(here.run(study(tmp_path, ["long"], tasks=())))
+    (late,) = (arm for arm in found.arms if arm.after_record)
+    assert late.after_record == found.amendments[0].after_record
+    assert (
+        f"(record {late.after_record}, {found.amendments[0].moment})"
+        in dict(build(found).footer)["Added after results"]
+    )
+
+
 @pytest.mark.parametrize("hidden", [False, True])
 def test_a_changed_file_of_a_plugin_is_named_once_in_place_of_digests(tmp_path: Path, hidden: bool) -> None:
     here, plugin = Study(tmp_path), copy_of_example(tmp_path / "plugin")

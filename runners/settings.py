@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 
 import typer
 
-from runners.flags import FactoryPackages, Scale, StoreUrl, WrongSetting, folder_named, refuse_out_of_range
+from runners.flags import FactoryPackages, Scale, StoreUrl, WrongSetting, flag_of, folder_named, refuse_out_of_range
 from runners.limits import Limits
 from runners.part import Part, part_of
 from search_space.module_factories import FLAG as FACTORIES_OF
@@ -146,8 +146,10 @@ class RunSettings(Limits, Selection):
         return tuple(flag for flag, is_given in given.items() if is_given)
 
     def command(self, file: Path, scale: str, *more: str) -> str:
-        """Return the command with all defaults filled in, without the results folder and the address of a cluster."""
-        return super().command(file, scale, "--engine", self.engine, "--workers", str(self.workers), *more)
+        """Return the command with what is not a default, without the results folder and the address of a cluster."""
+        given = [name for name in ("engine", "workers") if getattr(self, name) != getattr(RunSettings, name)]
+        words = (word for name in given for word in (flag_of(name), str(getattr(self, name))))
+        return super().command(file, scale, *words, *more)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import pytest
 from reports.formats import format_names, render
 from reports.report import build
 from runners.replay.settings import SEARCHES
+from runners.settings import RunSettings
 from search_space.cost import CONVENTIONS
 from steeplechase.commands.main import COMMANDS, imported, summary_of
 from steeplechase.commands.output import readers_may_go
@@ -149,3 +150,15 @@ def test_commands_import_nothing_heavy_before_they_need_it(results: Path, tmp_pa
     assert [code for code, _ in others] == [0, 0, 3, 3, 6, 0, 0]
     assert not [imported & {*HEAVY} for _, imported in others[: len(without_any)] if imported & {*HEAVY}]
     assert not others[-1][1] & SLOWEST
+
+
+@pytest.mark.parametrize(
+    ("settings", "given"),
+    [
+        (RunSettings(), ""),
+        (RunSettings(workers=20, reuse=(Path("before"),)), " --workers 20 --reuse before"),
+        (RunSettings(engine="ray", workers=2), " --engine ray"),
+    ],
+)
+def test_a_command_to_repeat_has_no_flag_at_its_default(settings: RunSettings, given: str) -> None:
+    assert settings.command(Path("mine.yaml"), "demo") == f"steeplechase run mine.yaml --scale demo{given}"

@@ -1,19 +1,17 @@
 """Plan of an experiment: arms with costs, cached stages, predicted time and disk. No torch."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from runners.cost_estimate.prediction import Prediction, disk_shortage
 from runners.dag import SharedStages, shared_stages
 from runners.metric_trials import metric_warnings
 from runners.missing_data import missing_device
 from runners.opening import growth_lines
-from runners.part import WHOLE, Part
 from runners.plan_notes import final_notes, generator_notes, reference_notes, score_notes, standings_in
 from runners.plan_tuning import TuningCost, plan_tuning_of
 from runners.remaining import Remaining
 from runners.settings import Selection
-from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
 from runners.task_sources import table_notes, table_warnings
 from runners.text_warnings import text_warnings
 from runners.work_left import work_left
@@ -45,8 +43,8 @@ class ArmPlan:
     parameters: int
     forward_flops: int
     train_flops: int
-    stages: int
-    """Over all pretraining seeds."""
+    stages: int | None
+    """Over the pretraining seeds of the part; None if they are unknown."""
     cached: int | None
     """Number of stages that are not computed any more; None if their keys are unknown."""
 
@@ -103,7 +101,7 @@ def plan_of(
     arms = (arm for arm in experiment.arms if not part.arms or arm.name in part.arms)
     prediction = None if work is None else work.prediction
     return Plan(
-        arms=tuple(_planned(experiment, arm, convention, part, left) for arm in arms),
+        arms=tuple(_planned(experiment, arm, convention, left) for arm in arms),
         values_per_cell=(
             sum(not part.seeds or seed in part.seeds for seed in first_seeds(experiment.pretraining.seeds)),
             len(experiment.fine_tuning.seeds),
@@ -139,19 +137,18 @@ def _shared_or_refusal(experiment: Experiment) -> tuple[SharedStages | None, Use
         return None, refusal
 
 
-def _planned(
-    experiment: Experiment,
-    arm: Arm,
-    convention: Convention,
-    part: Part,
-    left: Remaining | None,
-) -> ArmPlan:
-    planned = _arm_plan(experiment, arm, convention)
-    if left is None:
-        return planned
-    count = left.counts[arm.name]
-    cached = count - len(left.by_arm[arm.name])
-    return replace(planned, stages=planned.stages if part == WHOLE else count, cached=cached)
+def _planned(experiment: Experiment, arm: Arm, convention: Convention, left: Remaining | None) -> ArmPlan:
+    candidate = arm.candidate
+    return ArmPlan(
+        arm=arm,
+        parameters=candidate.parameters,
+        forward_flops=candidate.architecture.forward_flops(candidate.recipe.sequence_length, convention),
+        train_flops=candidate.train_flops(
+            experiment.pretraining.tokens, experiment.baseline.architecture, convention
+        ),
+        stages=None if left is None else left.counts[arm.name],
+        cached=None if left is None else left.counts[arm.name] - len(left.by_arm[arm.name]),
+    )
 
 
 def _warnings(experiment: Experiment) -> Iterator[str]:
@@ -161,23 +158,6 @@ def _warnings(experiment: Experiment) -> Iterator[str]:
     yield from too_small_card(experiment, memory) if memory is not None else ()
     yield from table_warnings(experiment.fine_tuning)
     yield from metric_warnings(experiment.fine_tuning)
-
-
-def _arm_plan(experiment: Experiment, arm: Arm, convention: Convention) -> ArmPlan:
-    candidate = arm.candidate
-    per_seed = len(experiment.pretraining.stage_ends) + len(fine_tune_labels(experiment))
-    per_seed += len(measure_labels(experiment)) + has_long_sequence_phase(experiment, candidate)
-    per_seed += candidate.recipe.pruning is not None
-    return ArmPlan(
-        arm=arm,
-        parameters=candidate.parameters,
-        forward_flops=candidate.architecture.forward_flops(candidate.recipe.sequence_length, convention),
-        train_flops=candidate.train_flops(
-            experiment.pretraining.tokens, experiment.baseline.architecture, convention
-        ),
-        stages=per_seed * len(first_seeds(experiment.pretraining.seeds)),
-        cached=None,
-    )
 
 
 def _notes(experiment: Experiment) -> list[str]:

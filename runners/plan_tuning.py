@@ -11,7 +11,6 @@ from search_space.cost import Convention
 from search_space.overrides import apply
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import tuning_view
-from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.tuning import Point, name_of, points_of
 from steeplechase.foundation.canonical import canonical_text
@@ -37,7 +36,8 @@ class TuningCost:
     """Per trial."""
     train_flops: int
     """Total over all trials."""
-    stages: int
+    stages: int | None
+    """Over all trials; None if they are unknown."""
     cached: int | None
     """Among the stages; None if their keys are unknown."""
     own_arms: int | None
@@ -75,14 +75,13 @@ def plan_tuning_of(
         arm.candidate.train_flops(view.pretraining.tokens, baseline.architecture, convention)
         for arm in experiment.arms
     )
-    per_trial = 1 + len(fine_tuning_runs(view.fine_tuning))
     return TuningCost(
         points=tuple(name_of(point, tune, baseline) for point in points),
         arms=len(experiment.arms),
         seeds=tune.seeds,
         tokens=view.pretraining.tokens,
         train_flops=flops * len(points) * len(tune.seeds),
-        stages=per_trial * len(experiment.arms) * len(points) * len(tune.seeds),
+        stages=None if shared is None else len(known_stages),
         cached=None if shared is None else len(known_stages) - len(missing),
         own_arms=sum(choice.point > 0 for choice in recorded[1]) if recorded and recorded[1] else None,
         remaining=(*missing, *missing_of(own_stages)),

@@ -59,11 +59,6 @@ def needs_long_sequence_phase(experiment: Experiment, candidate: Candidate, task
     return lengthened and experiment.fine_tuning.find(task).long_sequences
 
 
-def has_long_sequence_phase(experiment: Experiment, candidate: Candidate) -> bool:
-    """Return whether a candidate has a long-sequence phase before some of its tasks."""
-    return any(needs_long_sequence_phase(experiment, candidate, task) for task in experiment.fine_tuning.tasks)
-
-
 def kind_of(label: str, stage: Stage) -> str:
     """Return a stage's kind in the ledger.
 

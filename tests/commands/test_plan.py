@@ -73,6 +73,14 @@ def test_a_question_controls_no_terminal(call: Call, tmp_path: Path, monkeypatch
     assert "  [31mred [/red] " in call("experiments").out
 
 
+@pytest.mark.parametrize(("name", "stages"), [("joint", 7), ("bertram/rarified", 12)])
+def test_probes_at_rungs_and_word_embeddings_are_stages_of_an_arm(
+    call: Call, tmp_path: Path, name: str, stages: int
+) -> None:
+    document = planned(call, ROOT / "experiments" / f"{name}.yaml", "--scale", "smoke", "--out", tmp_path)
+    assert {(arm["cached"], arm["stages"]) for arm in document["arms"]} == {(0, stages)}
+
+
 def test_cached_stages_are_counted_by_arm(call: Call, tmp_path: Path) -> None:
     experiment, store = load_experiment(TABLE, "smoke"), ArtifactStore(ResultPaths.of(tmp_path).stages)
     shared = shared_stages(experiment)

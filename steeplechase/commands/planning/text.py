@@ -183,10 +183,9 @@ def _remaining_work(chosen: Chosen, plan: Plan) -> Iterator[str]:
     if plan.prediction is None:
         yield f"computed stages, time, disk: unknown, because data are {plan.needs}, as said above"
         return
-    tuning = plan.tuning
-    stages = plan.shared_stages + sum(arm.stages for arm in plan.arms) + (tuning.stages if tuning else 0)
-    cached = (plan.shared_cached or 0) + sum(arm.cached or 0 for arm in plan.arms)
-    cached += (tuning.cached or 0) if tuning else 0
+    parts = (*plan.arms, *((plan.tuning,) if plan.tuning else ()))
+    stages = plan.shared_stages + sum(part.stages or 0 for part in parts)
+    cached = (plan.shared_cached or 0) + sum(part.cached or 0 for part in parts)
     yield f"computed: {cached} of {stages} stages{extent_known(chosen.experiment)}"
     yield from _predicted(plan.prediction, chosen.experiment, bool(chosen.scales))
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from runners.changed_files import changed_code, changed_stages, with_equal_code
 from runners.dag import SharedStages, trial_stages
 from runners.search_growth import refused_extension, searches_in
+from runners.settings import GROWING
 from runners.stage_labels import all_labels
 from runners.stages.stage import ArmsMeasurementStage, Stage, stage_class, stage_kinds
 from search_space.candidate import Candidate
@@ -24,8 +25,6 @@ from steeplechase.ledger.records import Record, Status, TrialStatus
 from steeplechase.ledger.rows import plain
 from steeplechase.ledger.trial_history import histories_of
 
-GROWING = (("pretraining", "seeds"), ("fine_tuning", "seeds"), ("fine_tuning", "tasks"))
-"""Values by which a study may grow, beside its arms."""
 ENDED = (TrialStatus.FINISHED, TrialStatus.STOPPED, TrialStatus.DIVERGED)
 RESULTS = (Status.FINISHED, Status.DIVERGED)
 SHOWN = 3
@@ -231,7 +230,7 @@ def _values_that_differ(known: JsonValue, wanted: JsonValue, grows: bool) -> Ite
 def _common(identity: JsonValue, other: JsonValue) -> JsonValue:
     """Return an identity without seeds, tasks, measurements, and the arms that another one lacks."""
     copy, arms = json.loads(canonical_text(identity)), _part(other, "design")
-    for section, name in GROWING:
+    for section, _, name in (key.partition(".") for key in GROWING):
         copy.get(section, {}).pop(name, None)
     if isinstance(arms, dict) and isinstance(copy.get("design"), dict):
         copy["design"] = {name: arm for name, arm in copy["design"].items() if name in arms}

@@ -26,7 +26,7 @@ from steeplechase.ledger.records import WITHOUT_SCALES
 LOCAL: Final = "local"
 RAY: Final = "ray"
 GROWING = ("pretraining.seeds", "fine_tuning.seeds", "fine_tuning.tasks")
-"""Keys of overrides that leave a study in its results folder."""
+"""Values by which a study may grow in its results folder, beside its arms; as overrides they are not in its name."""
 OVERRIDES_SHOWN = 60
 """Letters of the overrides in the name of a results folder; longer ones are shortened and hashed."""
 

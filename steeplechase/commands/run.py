@@ -23,7 +23,6 @@ from reports.sections.squad import answer_lines
 from reports.sections.vocabulary import vocabulary_notes
 from reports.summary import brief
 from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
-from runners.dag import SharedStages
 from runners.limits import LimitReached
 from runners.metric_trials import metric_warnings
 from runners.opening import RunRequest, lost_ledger, stages_of
@@ -39,7 +38,6 @@ from steeplechase.commands.run_lines import deciding_lines, failure_lines, lines
 from steeplechase.commands.terminal.live_view import LiveView
 from steeplechase.commands.terminal.mlflow_sync import Mirroring
 from steeplechase.commands.terminal.screen import LastingConsole
-from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.warnings import warnings_of
 from steeplechase.foundation.environment import memory_bytes
 from steeplechase.foundation.errors import (
@@ -140,32 +138,24 @@ def run_experiment(file: Path, settings: RunSettings, on_report: OnReport) -> tu
     paths = settings.paths_of(declared.experiment, scale)
     with stopping() as stop:
         console = LastingConsole(stop.at_next_safe_point, stderr=True)
-        request = RunRequest(
-            experiment=declared,
-            scale=scale,
-            paths=paths,
-            settings=replace(settings, address=address),
-            command=command,
-            shared=_stages(declared, file, settings),
-            part=part,
-            on_warning=partial(_warn, console),
-        )
-        opening = opening_lines(request, is_default=settings.scale is None and bool(scales))
-        if address != settings.address:
-            _say(console, f"Ray: the cluster at {address}, from {RAY_ADDRESS}; unset it to run on this machine")
-            refuse_silent_cluster(str(address))
         try:
+            request = RunRequest(
+                experiment=declared,
+                scale=scale,
+                paths=paths,
+                settings=replace(settings, address=address),
+                command=command,
+                shared=stages_of(declared),
+                part=part,
+                on_warning=partial(_warn, console),
+            )
+            opening = opening_lines(request, is_default=settings.scale is None and bool(scales))
+            if address != settings.address:
+                _say(console, f"Ray: the cluster at {address}, from {RAY_ADDRESS}; unset it to run on this machine")
+                refuse_silent_cluster(str(address))
             return request, _drive(request, console, stop, on_report, opening)
-        except DataError as error:  # of a corpus that a stage could not read
+        except DataError as error:  # of missing data, or of a corpus that a stage could not read
             raise with_places(error, file, settings.scale, settings.overrides) from error
-
-
-def _stages(experiment: Experiment, file: Path, settings: RunSettings) -> SharedStages:
-    """Return the stages outside trials. Raises DataError, with the file's lines, where data are missing."""
-    try:
-        return stages_of(experiment)
-    except DataError as error:
-        raise with_places(error, file, settings.scale, settings.overrides) from error
 
 
 def cluster_in_environment() -> str | None:

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 
@@ -94,12 +95,15 @@ class RunRequest:
     """How it is run; its overrides are part of `experiment`, and are written to the manifest."""
     command: str = ""
     """The command line of the request, for the report."""
-    shared: SharedStages | None = None
-    """The stages outside trials, where they are known already."""
     part: Part = WHOLE
     """What of the experiment is run now."""
     on_warning: Callable[[str], None] = lambda _: None
     """Called with what the user should know before stages run."""
+
+    @cached_property
+    def shared(self) -> SharedStages:
+        """The stages outside trials. Raises DataError where data are missing."""
+        return stages_of(self.experiment)
 
 
 def stages_of(experiment: Experiment) -> SharedStages:
@@ -107,7 +111,7 @@ def stages_of(experiment: Experiment) -> SharedStages:
     return with_measurements_of_arms(experiment, shared_stages(experiment))
 
 
-def refuse_missing_device(request: RunRequest, shared: SharedStages) -> None:
+def refuse_missing_device(request: RunRequest) -> None:
     """Raise MachineError if a new run trains on a device that is missing or too small; stages in the store need none.
 
     A cluster may have what this machine lacks, and an object store and reused trials the results.
@@ -123,17 +127,17 @@ def refuse_missing_device(request: RunRequest, shared: SharedStages) -> None:
         for arm in experiment.arms
         for seed in first_seeds(experiment.pretraining.seeds)
         if request.part.has_trial(arm.name, seed)
-        for stage in trial_stages(experiment, shared, arm.candidate, seed).values()
+        for stage in trial_stages(experiment, request.shared, arm.candidate, seed).values()
     ):
         raise MachineError(lines)
 
 
 @contextmanager
-def open_ledger(request: RunRequest, shared: SharedStages | None = None) -> Iterator[Ledger]:
+def open_ledger(request: RunRequest) -> Iterator[Ledger]:
     """Lock the results folder and open its ledger, which goes on with a study that grew.
 
-    A ledger without the result of any trial is set aside for another experiment. `shared` are the experiment's shared
-    stages, if they are known. Raises ConflictError where another experiment has results.
+    A ledger without the result of any trial is set aside for another experiment. Raises ConflictError where another
+    experiment has results.
     """
     lost_ledger(request.paths)
     if request.settings.store:
@@ -146,11 +150,10 @@ def open_ledger(request: RunRequest, shared: SharedStages | None = None) -> Iter
         with ExitStack() as opened:
             ledger = opened.enter_context(_ledger_in(request.paths.folder))
             if ledger.fact("identity") is not None:
-                shared = shared or stages_of(request.experiment)
                 # in a study that may grow, what another machine measured is hidden and measured again
-                for stage in () if request.experiment.may_grow else shared.by_label.values():
+                for stage in () if request.experiment.may_grow else request.shared.by_label.values():
                     stage.declaration.refuse_beside(str(ledger.path), ledger.records())
-                change = change_of(ledger, request.experiment, shared)
+                change = change_of(ledger, request.experiment, request.shared)
                 if change.reasons and change.has_results:
                     raise ConflictError(conflict(request.paths, change, request.command))
                 if change.reasons:

@@ -8,7 +8,7 @@ from runners.executors import Executor, open_executor
 from runners.journal import Journal
 from runners.limits import UNLIMITED, LimitReached
 from runners.meter import LimitStop, Meter, spent_on_hidden
-from runners.opening import RunRequest, open_ledger, refuse_missing_device, stages_of
+from runners.opening import RunRequest, open_ledger, refuse_missing_device
 from runners.run_progress import RunProgress
 from runners.search.next_arms import importance_of_axes
 from runners.stage_watch import StageWatch
@@ -45,10 +45,10 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
     """
     experiment, settings, began = request.experiment, request.settings, time.monotonic()
     # missing data, a missing device or missing rows raise before any folder is created
-    shared = request.shared or stages_of(request.experiment)
-    refuse_missing_device(request, shared)
+    shared = request.shared
+    refuse_missing_device(request)
     refuse_sources(request.paths.folder, settings.reuse)
-    with open_ledger(request, shared) as ledger:
+    with open_ledger(request) as ledger:
         reuse(ledger, request.paths.folder, settings.reuse, settings.store)
         reused, store = reused_rows(request.paths.folder, ledger), request.paths.store(settings.store)
         store.lenders = tuple(ResultPaths.of(source).store() for source in settings.reuse)

@@ -25,7 +25,7 @@ from reports.summary import brief
 from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
 from runners.limits import LimitReached
 from runners.metric_trials import metric_warnings
-from runners.opening import RunRequest, lost_ledger, stages_of
+from runners.opening import RunRequest, lost_ledger
 from runners.run import run as drive
 from runners.run_progress import RunProgress
 from runners.settings import RAY, RunSettings
@@ -145,7 +145,6 @@ def run_experiment(file: Path, settings: RunSettings, on_report: OnReport) -> tu
                 paths=paths,
                 settings=replace(settings, address=address),
                 command=command,
-                shared=stages_of(declared),
                 part=part,
                 on_warning=partial(_warn, console),
             )

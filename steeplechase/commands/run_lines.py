@@ -7,7 +7,6 @@ from statistics import fmean
 from reports.document import Report
 from reports.number_format import duration
 from runners.cost_estimate.prediction import disk_shortage
-from runners.dag import SharedStages
 from runners.opening import RunRequest
 from runners.part import WHOLE
 from runners.remaining import extent_known
@@ -28,30 +27,29 @@ def opening_lines(request: RunRequest, is_default: bool) -> tuple[str, ...]:
 
     `is_default` is whether nobody chose the scale.
     """
-    shared = request.shared
-    assert isinstance(shared, SharedStages)
-    work = _work_left(request, shared)
+    work = _work_left(request)
     lines = [*disk_shortage(None if work is None else work.prediction, request.paths.root)]
     if work is not None and work.known.shared:
         lines += text_warnings(request.experiment)
-    return _opening_line(request, shared, work, is_default), *(f"warning: {line}" for line in lines)
+    return _opening_line(request, work, is_default), *(f"warning: {line}" for line in lines)
 
 
-def _work_left(request: RunRequest, shared: SharedStages) -> WorkLeft | None:
+def _work_left(request: RunRequest) -> WorkLeft | None:
     """Return what a run has to compute; None where a ledger beside the results is damaged."""
-    places = request.paths
+    experiment, places, reused = request.experiment, request.paths, request.settings.reuse
     try:
-        return work_left(request.experiment, shared, request.part, places, places.store(), request.settings.reuse)
+        return work_left(experiment, request.shared, request.part, places, places.store(), reused)
     except UserError:
         return None
 
 
-def _opening_line(request: RunRequest, shared: SharedStages, work: WorkLeft | None, is_default: bool) -> str:
+def _opening_line(request: RunRequest, work: WorkLeft | None, is_default: bool) -> str:
     experiment, part = request.experiment, request.part
     default = " (the default)" if is_default else ""
     name = experiment.experiment + ("" if request.scale == WITHOUT_SCALES else f" at scale {request.scale}{default}")
     if not experiment.has_trials:
-        return f"{name}: {len(experiment.arms)} arms, no trials; {len(shared.by_label)} stages that measure all arms"
+        stages = len(request.shared.by_label)
+        return f"{name}: {len(experiment.arms)} arms, no trials; {stages} stages that measure all arms"
     seeds = first_seeds(experiment.pretraining.seeds)
     count = sum(part.has_trial(arm.name, seed) for arm in experiment.arms for seed in seeds)
     trials = f"{count} trial{'' if count == 1 else 's'}"

@@ -39,20 +39,17 @@ from tests.reports.test_finding import Trial
 
 def test_the_first_line_has_experiment_scale_trials_and_time(tmp_path: Path) -> None:
     declared = simulated.small_table(tmp_path)
-    shared = stages_of(declared)
-    request = RunRequest(
-        declared, "demo", ResultPaths.of(tmp_path / "results"), shared=shared, part=Part(("narrow",))
-    )
+    request = RunRequest(declared, "demo", ResultPaths.of(tmp_path / "results"), part=Part(("narrow",)))
     line, *_ = opening_lines(request, is_default=True)
     assert line == "simulated at scale demo (the default): 1 trial, no estimate of the time yet"
     Track(declared, tmp_path / "results").run()
-    whole = RunRequest(declared, "whole", request.paths, shared=shared)
+    whole = RunRequest(declared, "whole", request.paths)
     assert opening_lines(whole, is_default=False) == ("simulated: 3 trials, nothing left to compute",)
     search = simulated.search(tmp_path)
-    line, *_ = opening_lines(RunRequest(search, "whole", request.paths, shared=stages_of(search)), False)
+    line, *_ = opening_lines(RunRequest(search, "whole", request.paths), False)
     assert "at most 12 trials" in line
     Track(search, tmp_path / "search").run()
-    request = RunRequest(search, "whole", ResultPaths.of(tmp_path / "search"), shared=stages_of(search))
+    request = RunRequest(search, "whole", ResultPaths.of(tmp_path / "search"))
     (line,) = opening_lines(request, is_default=False)
     assert line.endswith("at most 12 trials, nothing left to compute of the known arms")
 
@@ -60,20 +57,20 @@ def test_the_first_line_has_experiment_scale_trials_and_time(tmp_path: Path) -> 
 def test_the_first_line_says_which_seeds_are_known_and_counts_what_precedes_or_follows(tmp_path: Path) -> None:
     pretraining = {"tokens": 2560, "seeds": [1, 2]}
     table = simulated.small_table(tmp_path, pretraining=pretraining)
-    places, shared = ResultPaths.of(tmp_path / "results"), stages_of(table)
+    places = ResultPaths.of(tmp_path / "results")
     until = {"until_decided": {"start": 2, "max": 4, "margin": {"held_out_loss": 0.01}}}
     tuned = simulated.small_table(tmp_path, pretraining=pretraining, tune=TUNE)
     finalists = simulated.search(tmp_path, design={**simulated.SEARCH, "finalists": {"count": 1, "seeds": 3}})
-    whole, more = (work_left(each, shared, WHOLE, places, places.store()) for each in (table, tuned))
+    whole, more = (work_left(each, stages_of(each), WHOLE, places, places.store()) for each in (table, tuned))
     assert more.stages >= whole.stages + len(tuned.arms) * len(TUNE["seeds"]) * 2
     for each, told in (
         (tuned, ": 6 trials after tuning, "),
         (finalists, ": at most 12 trials and a final comparison, "),
     ):
-        assert told in opening_lines(RunRequest(each, "whole", places, shared=stages_of(each)), False)[0]
+        assert told in opening_lines(RunRequest(each, "whole", places), False)[0]
     Track(table, tmp_path / "results").run()
     grown = simulated.small_table(tmp_path, pretraining={**pretraining, "seeds": until})
-    (line,) = opening_lines(RunRequest(grown, "whole", places, shared=shared), False)
+    (line,) = opening_lines(RunRequest(grown, "whole", places), False)
     assert line == "simulated: at least 6 trials, nothing left to compute at the first 2 seeds"
 
 
@@ -110,7 +107,7 @@ def test_trials_that_a_run_takes_over_are_not_left_to_compute(tmp_path: Path) ->
     declared, source = simulated.small_table(tmp_path), tmp_path / "results"
     Track(declared, source).run()
     new = ResultPaths.of(tmp_path / "new" / "results")
-    request = RunRequest(declared, "whole", new, RunSettings(reuse=(source,)), shared=stages_of(declared))
+    request = RunRequest(declared, "whole", new, RunSettings(reuse=(source,)))
     assert opening_lines(request, is_default=False) == ("simulated: 3 trials, nothing left to compute",)
     plan = plan_of(declared, Selection(out=new.folder, reuse=(source,)), MATMUL, "whole")
     assert sum(row.cached or 0 for row in plan.arms) == sum(row.stages or 0 for row in plan.arms) > 0
@@ -120,7 +117,7 @@ def test_trials_that_a_run_takes_over_are_not_left_to_compute(tmp_path: Path) ->
 
 def test_a_text_that_is_probably_too_short_is_told_until_it_has_been_read(tmp_path: Path) -> None:
     declared = simulated.experiment(tmp_path, pretraining={"tokens": 2560, "seeds": [1], "held_out_sequences": 18})
-    request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
+    request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"))
     _, short = opening_lines(request, is_default=False)
     assert short.startswith("warning: pretraining.held_out_sequences is 18, and the validation split")
     Track(declared, tmp_path / "results").run()
@@ -133,14 +130,14 @@ def test_a_disk_with_less_space_than_predicted_is_told_before_the_run(
     declared = simulated.small_table(tmp_path)
     work = WorkLeft(Remaining([], {}, {}), None, 3, Prediction(None, Range(2e15, None, None), 3, ()))
     monkeypatch.setattr("steeplechase.commands.run_lines.work_left", lambda *of: work)
-    request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
+    request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"))
     _, shortage, *_ = opening_lines(request, is_default=False)
     assert re.fullmatch(r"warning: .*: about 2,000,000,000.0 MB are needed, and .* MB are free", shortage)
 
 
 def test_a_signal_during_the_estimate_of_time_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     declared = simulated.small_table(tmp_path)
-    request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
+    request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"))
     stop = Stopping()
     monkeypatch.setattr("runners.work_left.predicted", lambda *of: stop.on_signal(signal.SIGTERM, None))
     try:

@@ -11,7 +11,7 @@ from tokenizers.normalizers import BertNormalizer
 
 from runners import missing_data
 from runners.missing_data import missing_device, refuse_missing
-from runners.opening import RunRequest, refuse_missing_device, stages_of
+from runners.opening import RunRequest, refuse_missing_device
 from runners.run import run
 from runners.settings import RunSettings
 from runners.text_warnings import lost_marks, short_text
@@ -127,7 +127,6 @@ def test_a_card_that_is_too_small_is_refused_before_any_folder_is_created(
     experiment, *_ = choose(TABLE, "smoke", ["baseline.recipe.device=cuda"])
     settings = RunSettings(gpus_per_trial=share)
     request = RunRequest(experiment, "smoke", ResultPaths.of(tmp_path / "out"), settings)
-    shared = stages_of(experiment)
     with pytest.raises(MachineError, match="twice the micro-batches where that helps") if refused else nullcontext():
-        refuse_missing_device(request, shared)
+        refuse_missing_device(request)
     assert list(tmp_path.iterdir()) == []

@@ -72,8 +72,8 @@ def change_of(rows: LedgerRows, experiment: Experiment, shared: SharedStages) ->
     results += (extension,) if extension else ()
     before = _with_hidden_arms(rows, known) if experiment.may_grow else known
     before, modules = with_equal_code(before, identity)
-    values = tuple(_values_that_differ(before, identity, experiment.may_grow))
-    values += tuple(changed_code(rows, modules))
+    compared = (_common(before, identity), _common(identity, before)) if experiment.may_grow else (before, identity)
+    values = (*differences(*compared), *changed_code(rows, modules))
     others = () if values else changed_stages(declared_rows(rows), other_shared, shared.by_label)
     return Change(declared, True, redeclared, (*values, *others, *results), _has_results(rows), _allowed(known))
 
@@ -218,13 +218,6 @@ def _with_hidden_arms(rows: LedgerRows, known: JsonValue) -> JsonValue:
         listed = _part(version, "design")
         every |= listed if isinstance(listed, dict) else {}
     return {**known, "design": every | arms}
-
-
-def _values_that_differ(known: JsonValue, wanted: JsonValue, grows: bool) -> Iterator[str]:
-    """Yield the values that differ, without those by which a study may grow."""
-    if grows:
-        known, wanted = (_common(identity, other) for identity, other in ((known, wanted), (wanted, known)))
-    yield from differences(known, wanted)
 
 
 def _common(identity: JsonValue, other: JsonValue) -> JsonValue:

@@ -11,11 +11,20 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import typer
+from typer.models import OptionInfo
 
-from runners.flags import FactoryPackages, Scale, StoreUrl, WrongSetting, flag_of, folder_named, refuse_out_of_range
-from runners.limits import Limits
+from runners.flags import (
+    FactoryPackages,
+    Scale,
+    StoreUrl,
+    WrongSetting,
+    flag_of,
+    folder_named,
+    options_of,
+    refuse_out_of_range,
+)
+from runners.limits import Limits, seconds_in
 from runners.part import Part, part_of
-from search_space.module_factories import FLAG as FACTORIES_OF
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.yaml.loader import FLAG, changed_keys
 from steeplechase.foundation.canonical import canonical_text
@@ -100,12 +109,19 @@ class Selection:
             changed = f"{changed[:OVERRIDES_SHOWN]}-{digest[:8]}"
         return ResultPaths.default(experiment, "-".join(filter(None, [scale, changed])))
 
-    def command(self, file: Path, scale: str, *more: str) -> str:
-        """Return the command that runs an experiment at a scale, without the results folder."""
-        at_scale = [] if scale == WITHOUT_SCALES else ["--scale", scale]
-        repeated = {FLAG: self.overrides, FACTORIES_OF: self.factories_of, "--reuse": map(str, self.reuse)}
-        words = (word for flag, values in repeated.items() for each in values for word in (flag, each))
-        return shlex.join(["steeplechase", "run", str(file), *at_scale, *more, *words])
+    def command(self, file: Path, scale: str) -> str:
+        """Return the command that runs an experiment at a scale, with every flag that is not at its default.
+
+        Where the results are, and the cluster that computes them, are left out.
+        """
+        words = ["steeplechase", "run", str(file), *([] if scale == WITHOUT_SCALES else ["--scale", scale])]
+        for field, _, option in options_of(type(self)):
+            value = getattr(self, field.name)
+            if field.name not in ("scale", "out", "store", "address") and value != field.default:
+                flag = FLAG if field.name == "overrides" else flag_of(field.name)
+                values = value if isinstance(value, tuple) else (value,)
+                words += [word for each in values for word in (flag, _written(each, option))]
+        return shlex.join(words)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,11 +161,11 @@ class RunSettings(Limits, Selection):
         given = {"--engine": self.engine != LOCAL, "--address": self.address is not None}
         return tuple(flag for flag, is_given in given.items() if is_given)
 
-    def command(self, file: Path, scale: str, *more: str) -> str:
-        """Return the command with what is not a default, without the results folder and the address of a cluster."""
-        given = [name for name in ("engine", "workers") if getattr(self, name) != getattr(RunSettings, name)]
-        words = (word for name in given for word in (flag_of(name), str(getattr(self, name))))
-        return super().command(file, scale, *words, *more)
+
+def _written(value: object, option: OptionInfo) -> str:
+    """Return a value as its flag reads it."""
+    number = f"{value:.15g}" if isinstance(value, float) else str(value)
+    return f"{number}s" if option.parser is seconds_in else number
 
 
 def _names(text: str) -> tuple[str, ...]:

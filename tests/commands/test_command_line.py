@@ -156,9 +156,15 @@ def test_commands_import_nothing_heavy_before_they_need_it(results: Path, tmp_pa
     ("settings", "given"),
     [
         (RunSettings(), ""),
-        (RunSettings(workers=20, reuse=(Path("before"),)), " --workers 20 --reuse before"),
+        (RunSettings(workers=20, reuse=(Path("before"),)), " --reuse before --workers 20"),
         (RunSettings(engine="ray", workers=2), " --engine ray"),
+        (RunSettings(arms="baseline,k 3", overrides=("a=1", "b=2")), " --set a=1 --set b=2 --arms 'baseline,k 3'"),
+        (
+            RunSettings(stop_after=5400.0, stop_after_tokens=1234567.0),
+            " --stop-after 5400s --stop-after-tokens 1234567",
+        ),
+        (RunSettings(out=Path("here"), store="s3://bucket", engine="ray", address="a:1"), " --engine ray"),
     ],
 )
-def test_a_command_to_repeat_has_no_flag_at_its_default(settings: RunSettings, given: str) -> None:
+def test_a_command_to_repeat_has_the_flags_that_are_not_at_their_defaults(settings: RunSettings, given: str) -> None:
     assert settings.command(Path("mine.yaml"), "demo") == f"steeplechase run mine.yaml --scale demo{given}"

@@ -6,13 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from reports.number_format import difference_text, fixed, p_text
 from reports.statistics.results import Results
 from steeplechase.analysis.difference import Difference
+from steeplechase.analysis.effects import interval_of
+from steeplechase.analysis.estimates import one_sample
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.foundation.errors import ConfigurationError
-
-CONFIDENCE = 0.95
 
 
 class Repetitions(NamedTuple):
@@ -27,13 +26,6 @@ class Repetitions(NamedTuple):
     p: float
     """The F test of the interaction of arm and folder in the two-way analysis of variance."""
 
-    def text(self, decimals: int) -> str:
-        """Return `mean −0.13 nats [−0.15, −0.11], n = 5, standard deviation 0.02, from seeds alone 0.02, p 0.401`."""
-        value, _, bounds = difference_text(self.difference, decimals).partition(" ")
-        sd, expected = fixed(self.sd, decimals), fixed(self.sd_of_seeds, decimals)
-        mean = f"mean {value} nats {bounds}, n = {self.difference.n}"
-        return f"{mean}, standard deviation {sd}, from seeds alone {expected}, p {p_text(self.p)}"
-
 
 def repetitions(folders: Sequence[Results], metric: str, arm: str) -> Repetitions:
     """Return how the difference of an arm and the baseline varies over folders with as many seeds each.
@@ -47,9 +39,7 @@ def repetitions(folders: Sequence[Results], metric: str, arm: str) -> Repetition
     samples = np.array(values)  # [folders, 2, seeds]
     differences, seeds = samples.mean(axis=2) @ (1, -1), sizes.pop()
     within = samples.var(axis=2, ddof=1).mean()
-    mean, sd, count = differences.mean(), differences.std(ddof=1), len(values)
-    low, high = stats.t.interval(CONFIDENCE, count - 1, loc=mean, scale=sd / np.sqrt(count))
+    sd, count = differences.std(ddof=1), len(values)
     expected = np.sqrt(2 * within / seeds)
     p = stats.f.sf((sd / expected) ** 2, count - 1, 2 * count * (seeds - 1))
-    difference = Difference(count, float(mean), float(low), float(high))
-    return Repetitions(difference, float(sd), float(expected), float(p))
+    return Repetitions(interval_of(one_sample(differences[None]), count), float(sd), float(expected), float(p))

@@ -125,7 +125,7 @@ def _claims_by_candidates(experiment: Experiment) -> Mapping[str, str]:
 
 def added_text(results: Results, claim: Claim, text: str) -> str | None:
     """Return the caveat of a claim; None if it and both its arms were declared before any result."""
-    arms, claims = _arms_added(results), _claims_added(results)
+    arms, claims = results.once(_arms_added), results.once(_claims_added)
     parts = [f"the claim {claims[text]}"] if text in claims else []
     parts += [f"{name} {arms[name]}" for name in sorted({claim.first, claim.second}) if name in arms]
     return "; ".join(parts) or None
@@ -188,8 +188,8 @@ def _conditions(results: Results) -> Iterator[tuple[str, str]]:
     points = results.snapshot.impossible
     if not results.is_search:
         yield "Results before the start", _known_before(results)
-        added = [f"arm {arm} {addition}" for arm, addition in _arms_added(results).items()]
-        added += [f"claim {text} {addition}" for text, addition in _claims_added(results).items()]
+        added = [f"arm {arm} {addition}" for arm, addition in results.once(_arms_added).items()]
+        added += [f"claim {text} {addition}" for text, addition in results.once(_claims_added).items()]
         added += [f"{name} changed {change}" for name, change in _deciding_changes(results).items()]
         yield "Added after results", "; ".join(added)
         gone = [f"arm {arm} {addition}" for arm, addition in _left_out(results, _arms_by_identity).items()]
